@@ -1,0 +1,3 @@
+"""Addresses of the HTTP API, each path in full."""
+
+urlpatterns = []

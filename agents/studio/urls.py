@@ -1,0 +1,3 @@
+"""Addresses of Studio, each path in full."""
+
+urlpatterns = []

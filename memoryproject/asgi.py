@@ -1,0 +1,9 @@
+"""The ASGI application: ``uvicorn memoryproject.asgi:application``."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryproject.settings")
+
+application = get_asgi_application()

@@ -1,0 +1,1 @@
+"""Services that run beside the project when none is configured."""

@@ -1,0 +1,240 @@
+"""Settings, all of them from the environment. See docs/reference/settings.md."""
+
+import sys
+from pathlib import Path
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+from memoryproject.embedded.broker import EmbeddedBroker
+from memoryproject.embedded.places import EmbeddedServiceError, secret
+from memoryproject.embedded.postgres import EmbeddedPostgres
+from memoryproject.logs import logging_settings
+
+env = Env()
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(env.str("VAR_DIR", "") or BASE_DIR / "var").expanduser().absolute()
+
+HOST = env.str("HOST", "127.0.0.1")
+PORT = env.int("PORT", 8000)
+DEBUG = env.bool("DEBUG", False)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+
+# Who may use the HTTP API: "loopback" lets callers from this machine in without a key,
+# "required" asks everybody for one.
+ACCESS = env.str("ACCESS", "loopback")
+
+INSTALLED_APPS = [
+    "memoryproject",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "rest_framework_api_key",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "django_celery_beat",
+    "django_celery_results",
+    "django_prometheus",
+    "threads",
+    "recall",
+    "agents",
+]
+
+MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "memoryproject.content_security.ContentSecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
+]
+
+ROOT_URLCONF = "memoryproject.urls"
+ASGI_APPLICATION = "memoryproject.asgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# Services. An address given in the environment replaces the embedded one.
+DATABASE_URL = env.str("DATABASE_URL", "")
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", "")
+EMBEDDED_POSTGRES = not DATABASE_URL
+EMBEDDED_BROKER = not CELERY_BROKER_URL
+
+try:
+    SECRET_KEY = env.str("SECRET_KEY", "") or secret(VAR_DIR, "secret_key")
+    DATABASES = {
+        "default": dj_database_url.parse(
+            DATABASE_URL, engine="django.db.backends.postgresql"
+        )
+        if DATABASE_URL
+        else EmbeddedPostgres(VAR_DIR).connection()
+        | {"ENGINE": "django.db.backends.postgresql"}
+    }
+except EmbeddedServiceError as error:
+    raise ImproperlyConfigured(str(error)) from error
+
+DATABASES["default"] |= {
+    "CONN_MAX_AGE": 0,  # The pool keeps connections, and Django asks for 0 with one.
+    "CONN_HEALTH_CHECKS": False,
+    "ATOMIC_REQUESTS": False,
+}
+DATABASES["default"].setdefault("OPTIONS", {}).update(
+    pool={
+        "min_size": env.int("DATABASE_POOL_MIN", 1),
+        "max_size": env.int("DATABASE_POOL_MAX", 10),
+        "timeout": env.float("DATABASE_POOL_TIMEOUT", 10.0),
+        "max_idle": 300.0,
+    },
+    connect_timeout=5,
+    application_name="memory",
+)
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+# A file that the manifest lacks is served under its own name, not answered with a 500.
+WHITENOISE_MANIFEST_STRICT = False
+
+SESSION_COOKIE_HTTPONLY = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("MAX_REQUEST_BYTES", 64 * 1024 * 1024)
+
+REST_FRAMEWORK = {}
+
+# Model that answers. Empty: the first that is configured, else the built-in "offline".
+MEMORY_MODEL = env.str("MEMORY_MODEL", "")
+OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "")
+OPENAI_API_KEY = env.str("OPENAI_API_KEY", "")
+
+MEMORY = {
+    # Messages of the thread that recall returns, and that a model is shown.
+    "LAST_MESSAGES": env.int("MEMORY_LAST_MESSAGES", 10),
+    # Largest message, in bytes of its JSON content.
+    "MAX_MESSAGE_BYTES": env.int("MEMORY_MAX_MESSAGE_BYTES", 1024 * 1024),
+    # Embedder of semantic recall: "auto", or a name that recall.embedding knows.
+    "EMBEDDER": env.str("MEMORY_EMBEDDER", "auto"),
+}
+
+# Celery
+CELERY_BROKER_URL = CELERY_BROKER_URL or EmbeddedBroker(VAR_DIR).url()
+CELERY_RESULT_BACKEND = "django-db"
+CELERY_RESULT_EXTENDED = True
+CELERY_RESULT_EXPIRES = 7 * 24 * 3600
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = "json"
+CELERY_RESULT_SERIALIZER = "json"
+CELERY_TIMEZONE = TIME_ZONE
+CELERY_TASK_TRACK_STARTED = True
+# A task is done when it has ended, not when it was received: a killed worker's task
+# comes back.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", 2)
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+# Seconds: a task is told to stop, then killed.
+CELERY_TASK_SOFT_TIME_LIMIT = env.int("TASK_SOFT_TIME_LIMIT", 240)
+CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 30
+# A request that hands over a task waits this long for an unreachable broker, and does
+# not try again: the periodic sweeps find what was not handed over.
+CELERY_BROKER_CONNECTION_TIMEOUT = 1.0
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {
+        # Above the longest task, or a second worker would be given a task that runs.
+        "visibility_timeout": CELERY_TASK_TIME_LIMIT + 30,
+        # kombu looks for tasks of killed workers every ten intervals, a minute by
+        # default; with these, every two seconds.
+        "unacked_restore_interval": 2,
+        "unacked_restore_throttle": 1,
+        "socket_connect_timeout": 1.0,
+        "socket_timeout": 10.0,
+        "queue_order_strategy": "round_robin",
+    }
+    if "redis" in CELERY_BROKER_URL.split(":", 1)[0]
+    else {}
+)
+# Queues are served in turn: a title never waits behind a backlog of embeddings.
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {
+    "agents.tasks.generate_title": {"queue": "titles"},
+    "recall.tasks.embed_*": {"queue": "embeddings"},
+}
+WORKER_QUEUES = ["titles", "default", "embeddings"]
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+# Each run is worth nothing once the next is due, so it expires then.
+CELERY_BEAT_SCHEDULE = {
+    task.rsplit(".", 1)[1]: {
+        "task": task,
+        "schedule": seconds,
+        "options": {"expires": seconds},
+    }
+    for task, seconds in {
+        "recall.tasks.sweep_embeddings": 30.0,
+        "agents.tasks.sweep_titles": 30.0,
+        "agents.tasks.interrupt_dead_runs": 10.0,
+        "agents.tasks.prune_run_events": 300.0,
+    }.items()
+}
+
+# Logging: readable lines on a terminal, one JSON object a line elsewhere.
+LOG_LEVEL = env.str("LOG_LEVEL", "INFO").upper()
+LOG_FORMAT = env.str("LOG_FORMAT", "") or ("console" if sys.stderr.isatty() else "json")
+LOGGING = logging_settings(LOG_LEVEL, LOG_FORMAT)
