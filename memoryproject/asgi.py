@@ -2,8 +2,11 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryproject.settings")
+django.setup(set_prefix=False)
 
-application = get_asgi_application()
+from memoryproject.handler import Handler  # noqa: E402 - needs the applications
+
+application = Handler()
