@@ -7,9 +7,22 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryproject.settings")
+    # A command works in one thread and ends soon: it needs no pool of connections.
+    os.environ.setdefault("DATABASE_POOL_MAX", "0")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
-    execute_from_command_line(sys.argv)
+    from memoryproject.reachability import explain
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Error: {error}")
+    except OperationalError as error:
+        if (explanation := explain(error)) is None:
+            raise
+        sys.exit(f"Error: {explanation}")
 
 
 if __name__ == "__main__":

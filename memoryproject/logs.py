@@ -59,5 +59,7 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
             "django.server": {"handlers": [], "propagate": True},
             "celery": {"level": level},
             "httpx": {"level": "WARNING"},
+            # Repeats each failed attempt; the caller's error says it once.
+            "psycopg.pool": {"level": "ERROR"},
         },
     }

@@ -66,6 +66,14 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 
+# What a request below /api/ or /chat/ passes instead: programs bring no session to
+# restore, and each of these costs every request.
+API_MIDDLEWARE = [
+    "memoryproject.content_security.ContentSecurityMiddleware",
+]
+# Threads that run synchronous views; each keeps one database connection.
+VIEW_THREADS = env.int("VIEW_THREADS", 6)
+
 ROOT_URLCONF = "memoryproject.urls"
 ASGI_APPLICATION = "memoryproject.asgi.application"
 APPEND_SLASH = False
@@ -104,21 +112,25 @@ try:
 except EmbeddedServiceError as error:
     raise ImproperlyConfigured(str(error)) from error
 
+# Connections kept by a process that serves in many threads. 0: each thread keeps its own.
+DATABASE_POOL_MAX = env.int("DATABASE_POOL_MAX", 20)
 DATABASES["default"] |= {
-    "CONN_MAX_AGE": 0,  # The pool keeps connections, and Django asks for 0 with one.
-    "CONN_HEALTH_CHECKS": False,
+    # Django wants 0 beside a pool, which keeps the connections itself.
+    "CONN_MAX_AGE": 0 if DATABASE_POOL_MAX else 60,
+    "CONN_HEALTH_CHECKS": not DATABASE_POOL_MAX,
     "ATOMIC_REQUESTS": False,
 }
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    pool={
-        "min_size": env.int("DATABASE_POOL_MIN", 1),
-        "max_size": env.int("DATABASE_POOL_MAX", 10),
+    connect_timeout=5, application_name="memory"
+)
+if DATABASE_POOL_MAX:
+    DATABASES["default"]["OPTIONS"]["pool"] = {
+        "min_size": min(env.int("DATABASE_POOL_MIN", 1), DATABASE_POOL_MAX),
+        "max_size": DATABASE_POOL_MAX,
+        # Seconds a thread waits for a connection, and an unused one is kept.
         "timeout": env.float("DATABASE_POOL_TIMEOUT", 10.0),
         "max_idle": 300.0,
-    },
-    connect_timeout=5,
-    application_name="memory",
-)
+    }
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True

@@ -118,6 +118,12 @@ def preparation(
     return prepare
 
 
+def die_with_parent() -> None:
+    """Has the kernel kill this process when its parent dies. Linux alone can."""
+    if LIBC is not None:
+        LIBC.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
 def spawn(
     command: Sequence[str | Path],
     *,
