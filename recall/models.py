@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from django.db import models
 
+from recall.embedding.models import (
+    Embedding,
+    EmbeddingSpace,
+    MessageTerms,
+    PendingEmbedding,
+)
 from threads.identifiers import now
 from threads.models import IdField, Resource, Thread
+
+__all__ = [
+    "Embedding",
+    "EmbeddingSpace",
+    "MessageTerms",
+    "PendingEmbedding",
+    "WorkingMemory",
+    "WorkingMemoryRevision",
+]
 
 
 class WorkingMemory(models.Model):

@@ -1,0 +1,1 @@
+"""Embeddings: the models that compute them, and the rows that keep them."""

@@ -1,0 +1,1 @@
+"""Semantic recall: finding messages by meaning and by words."""
