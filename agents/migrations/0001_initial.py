@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("threads", "0002_initial"),
+        ("threads", "0001_initial"),
     ]
 
     operations = [
