@@ -164,7 +164,15 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("MAX_REQUEST_BYTES", 64 * 1024 * 1024)
 
-REST_FRAMEWORK = {}
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["threads.api.access.CallerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["threads.api.access.IsCaller"],
+    "DEFAULT_PARSER_CLASSES": ["threads.api.parsing.JsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["threads.api.encoding.JsonRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "threads.api.errors.api_exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
 
 # Model that answers. Empty: the first that is configured, else the built-in "offline".
 MEMORY_MODEL = env.str("MEMORY_MODEL", "")

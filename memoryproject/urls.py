@@ -14,3 +14,7 @@ urlpatterns = [
     path("", include("agents.api.urls")),
     path("", include("agents.studio.urls")),
 ]
+
+handler400 = "threads.api.errors.bad_request"
+handler404 = "threads.api.errors.page_not_found"
+handler500 = "threads.api.errors.server_error"

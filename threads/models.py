@@ -10,6 +10,9 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTransform
 
+# Models that are kept beside what they serve.
+from threads.access import ApiKey, ApiKeyUse  # noqa: F401
+from threads.idempotency import IdempotentReply  # noqa: F401
 from threads.identifiers import MAX_ID_LENGTH, new_id, now
 
 
