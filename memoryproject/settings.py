@@ -225,7 +225,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
         "unacked_restore_interval": 2,
         "unacked_restore_throttle": 1,
         "socket_connect_timeout": 1.0,
-        "socket_timeout": 10.0,
+        "socket_timeout": 3.0,
         "queue_order_strategy": "round_robin",
     }
     if "redis" in CELERY_BROKER_URL.split(":", 1)[0]

@@ -86,7 +86,7 @@ def secret(var_dir: Path, name: str) -> str:
     path = var_dir / name
     try:
         return path.read_text().strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:
         raise EmbeddedServiceError(

@@ -181,8 +181,13 @@ class EmbeddedPostgres:
             with self.log.open("a") as log:
                 log.write(done.stdout)
             if done.returncode != 0 or "ERROR:" in done.stdout:
+                hint = (
+                    f"\nPostgreSQL runs as the user {account.name}, who must be able to "
+                    "enter the folders of VAR_DIR and of the virtual environment."
+                )
                 raise EmbeddedServiceError(
                     f"PostgreSQL could not prepare {self.data}:\n{done.stdout.strip()}"
+                    + (hint if passing else "")
                 )
 
         run(

@@ -16,7 +16,8 @@ import psutil
 
 # Numbers of <linux/prctl.h> and <linux/capability.h>.
 PR_SET_PDEATHSIG = 1
-PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
+SECBIT_NO_SETUID_FIXUP = 1 << 2
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
 CAP_DAC_OVERRIDE = 1
@@ -81,7 +82,9 @@ def become(account: Account, *, passing_folders: bool) -> None:
     are closed to it (a checkout under ``/root``) while nobody else gets to.
     """
     if passing_folders and LIBC is not None:
-        LIBC.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+        # Capabilities stay when the user changes, and access(2), with which PostgreSQL
+        # looks for its own programs, counts them.
+        LIBC.prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
     os.setgroups([])
     os.setgid(account.gid)
     os.setuid(account.uid)
