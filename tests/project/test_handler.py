@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import path
 
@@ -54,11 +55,14 @@ urlpatterns = [
 
 
 @pytest.fixture
-def handler(settings) -> Handler:
+def handler(settings) -> Iterator[Handler]:
     settings.ROOT_URLCONF = __name__
     settings.VIEW_THREADS = 1
     settings.ALLOWED_HOSTS = ["*"]
-    return Handler()
+    handler = Handler()
+    yield handler
+    handler.threads.submit(connections.close_all).result()
+    handler.threads.shutdown()
 
 
 class Exchange:
