@@ -216,8 +216,10 @@ CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 30
 # not try again: the periodic sweeps find what was not handed over.
 CELERY_BROKER_CONNECTION_TIMEOUT = 1.0
 CELERY_TASK_PUBLISH_RETRY = False
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {
+# Attempts within one hand-over; the worker's own connection is not limited by it.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"max_retries": 0}
+if "redis" in CELERY_BROKER_URL.split(":", 1)[0]:
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {
         # Above the longest task, or a second worker would be given a task that runs.
         "visibility_timeout": CELERY_TASK_TIME_LIMIT + 30,
         # kombu looks for tasks of killed workers every ten intervals, a minute by
@@ -228,9 +230,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
         "socket_timeout": 3.0,
         "queue_order_strategy": "round_robin",
     }
-    if "redis" in CELERY_BROKER_URL.split(":", 1)[0]
-    else {}
-)
 # Queues are served in turn: a title never waits behind a backlog of embeddings.
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
