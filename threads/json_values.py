@@ -1,0 +1,71 @@
+"""Values from outside, as JSON that can be stored and sent again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from threads.errors import InvalidInput
+from threads.text import storable
+
+# Deeper nesting exhausts the stack of one reader or another.
+MAX_DEPTH = 100
+
+# What JSON readers agree on for whole numbers without a fraction.
+_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
+
+
+def json_value(value: Any, field: str, *, depth: int = 0) -> Any:
+    """``value`` as JSON, or InvalidInput naming the part of ``field`` that is not.
+
+    Text that PostgreSQL cannot hold becomes U+FFFD, NaN and the infinities become null
+    as in JavaScript, moments become ISO 8601 text, tuples lists. Keys must be text.
+    """
+    if isinstance(value, str):
+        return storable(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if not _SMALLEST <= value <= _LARGEST:
+            raise InvalidInput.of(field, "is a whole number of more than 64 bits")
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth >= MAX_DEPTH:
+        raise InvalidInput.of(field, f"is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        return {
+            _key(key, field): json_value(item, f"{field}.{key}", depth=depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [
+            json_value(item, f"{field}.{index}", depth=depth + 1)
+            for index, item in enumerate(value)
+        ]
+    if isinstance(value, datetime):
+        return iso_moment(value)
+    raise InvalidInput.of(field, f"is a {type(value).__name__}, which JSON has not")
+
+
+def json_object(value: Any, field: str) -> dict[str, Any]:
+    """``value`` as a JSON object, for metadata and the like."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput.of(field, "must be an object")
+    return json_value(value, field)
+
+
+def iso_moment(moment: datetime) -> str:
+    """``2024-01-02T03:04:05.678Z``: UTC, whole milliseconds, as the wire has it."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.removesuffix("+00:00") + "Z"
+
+
+def _key(key: Any, field: str) -> str:
+    if not isinstance(key, str):
+        raise InvalidInput.of(field, f"has the key {key!r}, which is not text")
+    return storable(key)
