@@ -76,22 +76,23 @@ class PlacedRow(models.Model):
 class MessageTerms(PlacedRow):
     """The words of one message, ready for ranking.
 
-    ``packed`` holds the distinct terms, four bytes each, and then one byte each for how
-    often they occur (see :mod:`recall.semantic.lexical`); ``keys`` are the same terms
-    joined with the resource, which the index answers from; ``length`` is the number of
-    words; ``digest`` identifies the text.
+    ``terms`` holds the distinct terms, four bytes each, and ``counts`` one byte each for
+    how often they occur (see :mod:`recall.semantic.lexical`); ``keys`` are the same
+    terms joined with the resource, which the index answers from; ``length`` is the
+    number of words; ``digest`` identifies the text.
     """
 
     message = models.OneToOneField(
         Message,
         models.DO_NOTHING,
         primary_key=True,
-        related_name="terms",
+        related_name="indexed_terms",
         db_constraint=False,
     )
     digest = models.UUIDField()
     length = models.PositiveIntegerField()
-    packed = models.BinaryField()
+    terms = models.BinaryField()
+    counts = models.BinaryField()
     keys = ArrayField(models.BigIntegerField())
 
     class Meta:

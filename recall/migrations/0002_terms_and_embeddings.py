@@ -91,10 +91,11 @@ class Migration(migrations.Migration):
                 ('thread_id', threads.models.IdField(db_collation='C', max_length=255)),
                 ('created_at', models.DateTimeField()),
                 ('position', models.BigIntegerField()),
-                ('message', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, primary_key=True, related_name='terms', serialize=False, to='threads.message')),
+                ('message', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, primary_key=True, related_name='indexed_terms', serialize=False, to='threads.message')),
                 ('digest', models.UUIDField()),
                 ('length', models.PositiveIntegerField()),
-                ('packed', models.BinaryField()),
+                ('terms', models.BinaryField()),
+                ('counts', models.BinaryField()),
                 ('keys', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
             ],
             options={

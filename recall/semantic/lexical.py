@@ -62,12 +62,13 @@ class DocumentTerms:
     length: int
     terms: dict[int, int]
 
-    def packed(self) -> bytes:
-        """Hashes as little-endian uint32, then counts as uint8 (255 and more: 255)."""
-        counts = self.terms.values()
-        return struct.pack(f"<{len(counts)}I", *self.terms) + bytes(
-            n if n < 256 else 255 for n in counts
-        )
+    def packed_terms(self) -> bytes:
+        """The hashes as little-endian uint32."""
+        return struct.pack(f"<{len(self.terms)}I", *self.terms)
+
+    def packed_counts(self) -> bytes:
+        """The counts in the same order as uint8; 255 stands for all above."""
+        return bytes(n if n < 256 else 255 for n in self.terms.values())
 
 
 @dataclass(frozen=True)
