@@ -13,17 +13,6 @@ VENV ?= .venv
 export VENV
 BIN = "$(VENV)/bin"
 
-# Given on the command line, they reach the commands as well.
-ifdef VAR_DIR
-export VAR_DIR
-endif
-ifdef PORT
-export PORT
-endif
-ifdef HOST
-export HOST
-endif
-
 help: ## lists these targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 

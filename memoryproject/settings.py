@@ -22,6 +22,8 @@ PORT = env.int("PORT", 8000)
 DEBUG = env.bool("DEBUG", False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+# Behind a proxy that serves HTTPS and sets X-Forwarded-Proto.
+HTTPS = env.bool("HTTPS", False)
 
 # Who may use the HTTP API: "loopback" lets callers from this machine in without a key,
 # "required" asks everybody for one.
@@ -160,6 +162,8 @@ STORAGES = {
 WHITENOISE_MANIFEST_STRICT = False
 
 SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("MAX_REQUEST_BYTES", 64 * 1024 * 1024)
@@ -186,6 +190,15 @@ MEMORY = {
     "MAX_MESSAGE_BYTES": env.int("MEMORY_MAX_MESSAGE_BYTES", 1024 * 1024),
     # Embedder of semantic recall: "auto", or a name that recall.embedding knows.
     "EMBEDDER": env.str("MEMORY_EMBEDDER", "auto"),
+    # Language of the word index: "auto" tells it by each text.
+    "LANGUAGE": env.str("MEMORY_LANGUAGE", "auto"),
+    # Whom the person at this machine speaks as in Studio.
+    "STUDIO_RESOURCE": env.str("MEMORY_STUDIO_RESOURCE", "local"),
+    # Requests a minute for API keys that have no limit of their own; 0 is unlimited.
+    "API_RATE_LIMIT": env.int("MEMORY_API_RATE_LIMIT", 0),
+    # Seconds until a model has begun its answer, and until a tool has ended.
+    "MODEL_FIRST_TOKEN_TIMEOUT": env.float("MEMORY_MODEL_FIRST_TOKEN_TIMEOUT", 60.0),
+    "TOOL_TIMEOUT": env.float("MEMORY_TOOL_TIMEOUT", 60.0),
 }
 
 # Celery
