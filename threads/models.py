@@ -5,15 +5,16 @@ Rows are changed through :class:`recall.memory.Memory` alone.
 
 from __future__ import annotations
 
-from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTransform
 
 # Models that are kept beside what they serve.
 from threads.access import ApiKey, ApiKeyUse  # noqa: F401
-from threads.idempotency import IdempotentReply  # noqa: F401
+from threads.idempotent_reply import IdempotentReply  # noqa: F401
 from threads.identifiers import MAX_ID_LENGTH, new_id, now
+from threads.querysets import MessageQuerySet, ResourceQuerySet, ThreadQuerySet
 
 
 class IdField(models.CharField):
@@ -37,6 +38,8 @@ class Resource(models.Model):
     metadata = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(default=now)
+
+    objects = ResourceQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -100,6 +103,8 @@ class Thread(models.Model):
         blank=True,
     )
 
+    objects = ThreadQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.CheckConstraint(
@@ -127,13 +132,19 @@ class Thread(models.Model):
             ),
             # Sidebar: threads of a resource by last message.
             models.Index(
-                fields=["resource", "last_message_at", "id"],
+                "resource",
+                models.F("last_message_at").asc(nulls_first=True),
+                "id",
                 name="thread_page_by_activity",
             ),
             # The same three orders over all resources: operator, admin.
             models.Index(fields=["created_at", "id"], name="thread_by_creation"),
             models.Index(fields=["updated_at", "id"], name="thread_by_update"),
-            models.Index(fields=["last_message_at", "id"], name="thread_by_activity"),
+            models.Index(
+                models.F("last_message_at").asc(nulls_first=True),
+                "id",
+                name="thread_by_activity",
+            ),
             # Metadata equality: metadata @> {"key": value}.
             GinIndex(
                 name="thread_metadata",
@@ -204,6 +215,8 @@ class Message(models.Model):
         db_default=RawSQL("nextval('threads_message_position')", []), editable=False
     )
 
+    objects = MessageQuerySet.as_manager()
+
     class Meta:
         ordering = ["created_at", "position"]
         constraints = [
@@ -232,6 +245,20 @@ class Message(models.Model):
                 name="message_metadata",
                 fields=["metadata"],
                 opclasses=["jsonb_path_ops"],
+            ),
+            # The same within one thread, however common the metadata is in others. No
+            # pending list: it would be read through by every search after a big save.
+            GinIndex(
+                OpClass(
+                    models.Func(
+                        models.F("thread"),
+                        models.F("metadata"),
+                        function="message_facets",
+                    ),
+                    name="array_ops",
+                ),
+                name="message_facets",
+                fastupdate=False,
             ),
         ]
 

@@ -1,0 +1,266 @@
+"""Reading messages: a page of history, and windows around messages named by id.
+
+One statement fetches the page and all windows together, however many there are. The
+fragments of SQL below are fixed text; whatever a caller gives travels as a parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from recall.filters import DateRange, MessageFilter
+from recall.pagination import Page
+from threads.models import Message
+from threads.reach import Reach
+from threads.rows import columns_of, messages_from
+from threads.saving import json_text
+
+# From this offset on, the first row of a page is found in the index alone, so that the
+# messages before it are not visited.
+SEEK_FROM = 100
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A piece of SQL with its parameters."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+
+    def __and__(self, other: Fragment) -> Fragment:
+        return Fragment(f"{self.sql} AND {other.sql}", self.values + other.values)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The messages that a page is cut from.
+
+    ``condition`` is over the alias ``m``. ``counted`` is their number where a thread
+    keeps it, None where it takes counting. ``seekable`` says whether the order's index
+    alone can tell which messages these are.
+    """
+
+    condition: Fragment
+    counted: int | None
+    seekable: bool = True
+
+
+@dataclass(frozen=True)
+class Window:
+    """A message and its neighbours in its own thread: ``before`` older, ``after`` newer.
+
+    ``thread_id``, if given, is the thread that the message must be in.
+    """
+
+    message_id: str
+    before: int = 0
+    after: int = 0
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read: the page in its own order, the windows' messages in none."""
+
+    page: list[Message]
+    extras: list[Message]
+    total: int
+
+
+def messages_of_threads(
+    thread_ids: Sequence[str], narrowed: MessageFilter, message_count: int
+) -> Listing:
+    """The messages of these threads that the filter leaves."""
+    if len(thread_ids) == 1:
+        scope = Fragment("m.thread_id = %s", (thread_ids[0],))
+    else:
+        scope = Fragment("m.thread_id = ANY(%s)", (list(thread_ids),))
+    if narrowed.metadata and len(thread_ids) == 1:
+        # By an index on both: other threads may hold the same metadata many times.
+        scope &= Fragment(
+            "message_facets(m.thread_id, m.metadata) @> message_facets(%s, %s::jsonb)",
+            (thread_ids[0], json_text(narrowed.metadata)),
+        )
+    return _listing(scope, narrowed, message_count)
+
+
+def messages_of_resource(resource_id: str, narrowed: MessageFilter) -> Listing:
+    """The messages of all threads of a resource that the filter leaves."""
+    return _listing(Fragment("m.resource_id = %s", (resource_id,)), narrowed, None)
+
+
+def _listing(
+    scope: Fragment, narrowed: MessageFilter, message_count: int | None
+) -> Listing:
+    condition = scope & _within(narrowed.dates)
+    if narrowed.metadata:
+        condition &= Fragment(
+            "m.metadata @> %s::jsonb", (json_text(narrowed.metadata),)
+        )
+    if narrowed.roles is not None:
+        condition &= Fragment("m.role = ANY(%s)", (list(narrowed.roles),))
+    return Listing(
+        condition,
+        counted=None if narrowed.narrows else message_count,
+        seekable=not narrowed.metadata and narrowed.roles is None,
+    )
+
+
+def _within(dates: DateRange) -> Fragment:
+    condition = Fragment("TRUE")
+    if dates.start is not None:
+        sign = ">" if dates.start_exclusive else ">="
+        condition &= Fragment(f"m.created_at {sign} %s", (dates.start,))
+    if dates.end is not None:
+        sign = "<" if dates.end_exclusive else "<="
+        condition &= Fragment(f"m.created_at {sign} %s", (dates.end,))
+    return condition
+
+
+def read(
+    listing: Listing | None,
+    page: Page,
+    *,
+    newest_first: bool,
+    windows: Sequence[Window] = (),
+    reach: Reach,
+    resource_id: str | None = None,
+) -> Reading:
+    """A page of ``listing`` (None: of nothing) and the windows, in two statements at most.
+
+    Windows bring only messages within reach and, when one is named, of the resource.
+    """
+    parts = []
+    if listing is not None and page.size != 0:
+        parts.append(_page(listing, page, newest_first))
+    if windows:
+        parts.append(_windows(windows, reach, resource_id))
+    rows = []
+    if parts:
+        statement = " UNION ALL ".join(f"({part.sql})" for part in parts)
+        values = [value for part in parts for value in part.values]
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            rows = cursor.fetchall()
+    messages = messages_from(row[:-1] for row in rows)
+    on_page = [row[-1] for row in rows]
+    shown = [m for m, is_page in zip(messages, on_page, strict=True) if is_page]
+    shown.sort(key=place, reverse=newest_first)
+    extras = [m for m, is_page in zip(messages, on_page, strict=True) if not is_page]
+    total = 0 if listing is None else _total(listing, page, len(shown))
+    return Reading(shown, extras, total)
+
+
+def place(message: Message) -> tuple[Any, int]:
+    """Where a message stands in the order of messages."""
+    return message.created_at, message.position
+
+
+def _total(listing: Listing, page: Page, shown: int) -> int:
+    if listing.counted is not None:
+        return listing.counted
+    if page.size is False or (0 < shown < page.size):
+        return page.offset + shown
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM threads_message AS m WHERE {listing.condition.sql}",
+            listing.condition.values,
+        )
+        return cursor.fetchone()[0]
+
+
+def _page(listing: Listing, page: Page, newest_first: bool) -> Fragment:
+    way = "DESC" if newest_first else "ASC"
+    order = f"ORDER BY m.created_at {way}, m.position {way}"
+    where = listing.condition
+    rows = f"SELECT {columns_of('m')}, TRUE FROM threads_message AS m"
+    size = None if page.size is False else page.size
+    if page.offset < SEEK_FROM or not listing.seekable:
+        return Fragment(
+            f"{rows} WHERE {where.sql} {order} LIMIT %s OFFSET %s",
+            (*where.values, size, page.offset),
+        )
+    onward = "<=" if newest_first else ">="
+    return Fragment(
+        f"""
+        WITH first AS (
+            SELECT m.created_at, m.position FROM threads_message AS m
+            WHERE {where.sql} {order} LIMIT 1 OFFSET %s
+        )
+        SELECT page.* FROM first CROSS JOIN LATERAL (
+            {rows} WHERE {where.sql}
+            AND (m.created_at, m.position) {onward} (first.created_at, first.position)
+            {order} LIMIT %s
+        ) AS page
+        """,
+        (*where.values, page.offset, *where.values, size),
+    )
+
+
+def _windows(
+    windows: Sequence[Window], reach: Reach, resource_id: str | None
+) -> Fragment:
+    scope = _reached(reach)
+    if resource_id is not None:
+        scope &= Fragment("target.resource_id = %s", (resource_id,))
+    neighbour = f"SELECT {columns_of('m')} FROM threads_message AS m"
+    return Fragment(
+        f"""
+        SELECT near.*, FALSE FROM unnest(
+            %s::text[], %s::text[], %s::bigint[], %s::bigint[]
+        ) AS wanted (id, thread_id, older, newer)
+        JOIN threads_message AS target ON target.id = wanted.id
+            AND target.thread_id = coalesce(wanted.thread_id, target.thread_id)
+            AND {scope.sql}
+        CROSS JOIN LATERAL (
+            ({neighbour} WHERE m.thread_id = target.thread_id
+            AND (m.created_at, m.position) <= (target.created_at, target.position)
+            ORDER BY m.created_at DESC, m.position DESC LIMIT wanted.older + 1)
+          UNION ALL
+            ({neighbour} WHERE m.thread_id = target.thread_id
+            AND (m.created_at, m.position) > (target.created_at, target.position)
+            ORDER BY m.created_at, m.position LIMIT wanted.newer)
+        ) AS near
+        """,
+        (
+            [window.message_id for window in windows],
+            [window.thread_id for window in windows],
+            [window.before for window in windows],
+            [window.after for window in windows],
+            *scope.values,
+        ),
+    )
+
+
+def _reached(reach: Reach) -> Fragment:
+    """``target`` belongs to a resource within reach."""
+    if reach.everything:
+        return Fragment("TRUE")
+    named = [p for p in reach.patterns if not p.endswith("*")]
+    beginnings = [p[:-1] for p in reach.patterns if p.endswith("*")]
+    return Fragment(
+        "(target.resource_id = ANY(%s) OR EXISTS (SELECT FROM unnest(%s::text[]) AS "
+        "beginning WHERE starts_with(target.resource_id, beginning)))",
+        (named, beginnings),
+    )
+
+
+def read_after(
+    listing: Listing, last: Message | None, *, limit: int, newest_first: bool
+) -> list[Message]:
+    """The next messages of ``listing`` after ``last`` (None: from the beginning)."""
+    way, onward = ("DESC", "<") if newest_first else ("ASC", ">")
+    where = listing.condition
+    if last is not None:
+        where &= Fragment(f"(m.created_at, m.position) {onward} (%s, %s)", place(last))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {columns_of('m')} FROM threads_message AS m WHERE {where.sql} "
+            f"ORDER BY m.created_at {way}, m.position {way} LIMIT %s",
+            (*where.values, limit),
+        )
+        return messages_from(cursor.fetchall())
