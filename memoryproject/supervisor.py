@@ -299,7 +299,7 @@ def holder_of(port: int) -> str:
 def health(address: str) -> str:
     """ "ok", or what stands in its way."""
     request = urllib.request.Request(
-        f"{address}/healthz", headers={"Host": "localhost"}
+        f"{address}/healthz", headers={"Host": served_host(settings.ALLOWED_HOSTS)}
     )
     # Whatever proxy the machine is set up with, this is an address of our own.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -310,6 +310,14 @@ def health(address: str) -> str:
         return f"status {error.code}"
     except (OSError, ValueError, KeyError) as error:
         return str(error)
+
+
+def served_host(allowed: list[str]) -> str:
+    """A host name that the server accepts, of Django's ALLOWED_HOSTS."""
+    for pattern in allowed:
+        if pattern != "*":
+            return pattern.removeprefix(".")
+    return "localhost"
 
 
 def superuser_command(var_dir: Path) -> str:

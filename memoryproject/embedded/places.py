@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import stat
 import tempfile
@@ -16,6 +17,8 @@ from pathlib import Path
 
 # 107 bytes less the longest socket name ("/.s.PGSQL.5432.lock") and the folder's own.
 LONGEST_TEMPORARY_DIRECTORY = 50
+# What means something in an address or in PostgreSQL's settings.
+UNSAFE = re.compile(r"[^A-Za-z0-9/_.+-]")
 
 
 class EmbeddedServiceError(Exception):
@@ -42,7 +45,7 @@ def socket_folder(var_dir: Path, service: str) -> Path:
     if recorded is not None and recorded.name == name:
         return recorded
     base = tempfile.gettempdir()
-    if len(os.fsencode(base)) > LONGEST_TEMPORARY_DIRECTORY or set(base) & set(",\"'"):
+    if len(os.fsencode(base)) > LONGEST_TEMPORARY_DIRECTORY or UNSAFE.search(base):
         base = "/tmp"
     return Path(base) / name
 

@@ -23,6 +23,9 @@ PR_CAP_AMBIENT_RAISE = 2
 CAP_DAC_OVERRIDE = 1
 CAPABILITY_VERSION_3 = 0x20080522
 
+# Bytes.
+LARGE_LOG = 20 * 1024 * 1024
+
 LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
@@ -127,6 +130,12 @@ def die_with_parent() -> None:
         LIBC.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
+def turn_over(log: Path) -> None:
+    """Puts a log that has grown large aside; the one before it is dropped."""
+    if log.exists() and log.stat().st_size > LARGE_LOG:
+        log.rename(log.with_suffix(".old.log"))
+
+
 def spawn(
     command: Sequence[str | Path],
     *,
@@ -138,6 +147,7 @@ def spawn(
     cwd: Path | None = None,
 ) -> subprocess.Popen:
     """Starts a child in a session of its own; what it says is appended to ``log``."""
+    turn_over(log)
     with log.open("ab") as output:
         return subprocess.Popen(
             [os.fspath(part) for part in command],

@@ -1,5 +1,6 @@
 """``python manage.py studio``: everything a working installation needs."""
 
+import contextlib
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -17,8 +18,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         def say(line: str) -> None:
-            self.stdout.write(line)
-            self.stdout.flush()
+            # Whoever read it may have gone; that is no reason to stop, or not to.
+            with contextlib.suppress(BrokenPipeError):
+                self.stdout.write(line)
+                self.stdout.flush()
 
         try:
             Supervisor(say).run()
