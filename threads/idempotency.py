@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db import models, transaction
 from django.utils import timezone
 
 from threads.errors import Conflict, InvalidInput
+from threads.idempotent_reply import MAX_KEY_LENGTH, IdempotentReply
+from threads.transactions import whole
 
 KEPT = timedelta(hours=24)
-MAX_KEY_LENGTH = 255
 # An index entry has room for this much; longer addresses are known by their hash.
 MAX_ADDRESS_LENGTH = 400
 # Expired rows that one request removes beside its own work.
@@ -32,37 +32,6 @@ class Reply:
 
     status: int
     body: bytes
-
-
-class IdempotentReply(models.Model):
-    """The reply to a request that carried an ``Idempotency-Key``, kept for a day.
-
-    ``fingerprint`` is the SHA-256 of the request's body. ``body`` is empty only inside
-    the transaction that is at work on the request.
-    """
-
-    caller = models.CharField(max_length=80)
-    address = models.TextField()
-    key = models.CharField(max_length=MAX_KEY_LENGTH)
-    fingerprint = models.CharField(max_length=64)
-    status = models.PositiveSmallIntegerField(default=0)
-    body = models.BinaryField(default=b"")
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        verbose_name_plural = "idempotent replies"
-        constraints = [
-            models.UniqueConstraint(
-                name="idempotent_reply_once", fields=["caller", "address", "key"]
-            ),
-        ]
-        indexes = [
-            # Removing what has expired.
-            models.Index(fields=["created_at"], name="idempotent_reply_by_age"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.key} at {self.address}"
 
 
 def check_key(key: str) -> str:
@@ -87,7 +56,8 @@ def once(
     if len(address) > MAX_ADDRESS_LENGTH:
         address = hashlib.sha256(address.encode()).hexdigest()
     asked = {"caller": caller, "address": address, "key": check_key(key)}
-    with transaction.atomic():
+
+    def attempt() -> tuple[Reply, bool]:
         _forget_expired()
         # Waits here while another transaction holds the same key.
         IdempotentReply.objects.bulk_create(
@@ -103,6 +73,8 @@ def once(
             status=reply.status, body=reply.body
         )
         return reply, False
+
+    return whole(attempt)
 
 
 def _forget_expired() -> None:

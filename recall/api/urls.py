@@ -1,3 +1,77 @@
-"""Addresses of the HTTP API, each path in full."""
+"""Addresses of the HTTP API over :class:`recall.memory.Memory`, each path in full."""
 
-urlpatterns = []
+from django.urls import path
+from django.urls.resolvers import URLPattern
+
+from recall.api.clones import CloneViewSet
+from recall.api.export import ExportViewSet
+from recall.api.messages import MessageViewSet, ThreadMessagesViewSet
+from recall.api.resources import ResourceViewSet
+from recall.api.search import SearchViewSet
+from recall.api.threads import ThreadViewSet
+
+MEMORY = "api/memory"
+THREAD = "threads/<str:thread_id>"
+RESOURCE = "resources/<path:resource_id>"
+
+threads = ThreadViewSet.as_view({"get": "list", "post": "create"})
+save = MessageViewSet.as_view({"post": "save"})
+delete = MessageViewSet.as_view({"post": "delete_many"})
+thread_messages = ThreadMessagesViewSet.as_view({"get": "list"})
+one_thread = ThreadViewSet.as_view(
+    {
+        "get": "retrieve",
+        "patch": "partial_update",
+        "put": "update",
+        "delete": "destroy",
+    }
+)
+one_message = MessageViewSet.as_view(
+    {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+)
+one_resource = ResourceViewSet.as_view(
+    {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+)
+
+compatible = {
+    "threads": threads,
+    THREAD: one_thread,
+    f"{THREAD}/clone": CloneViewSet.as_view({"post": "create"}),
+    f"{THREAD}/transfer": ThreadViewSet.as_view({"post": "transfer"}),
+    f"{THREAD}/messages": thread_messages,
+    "save-messages": save,
+    "messages/delete": delete,
+    "search": SearchViewSet.as_view({"get": "list"}),
+}
+
+additional = {
+    f"{THREAD}/archive": ThreadViewSet.as_view({"post": "archive"}),
+    f"{THREAD}/unarchive": ThreadViewSet.as_view({"post": "unarchive"}),
+    f"{THREAD}/clones": CloneViewSet.as_view({"get": "list"}),
+    f"{THREAD}/clone-history": CloneViewSet.as_view({"get": "history"}),
+    f"{THREAD}/source": CloneViewSet.as_view({"get": "source"}),
+    f"{THREAD}/ui-messages": ThreadMessagesViewSet.as_view({"get": "ui_messages"}),
+    f"{THREAD}/export": ExportViewSet.as_view({"get": "retrieve"}),
+    "messages/<str:message_id>": one_message,
+    "resources": ResourceViewSet.as_view({"get": "list"}),
+    RESOURCE: one_resource,
+}
+
+# Where clients go that were told of a network instead of an agent.
+aliases = {
+    "network/threads": threads,
+    f"network/{THREAD}": one_thread,
+    f"network/{THREAD}/messages": thread_messages,
+    "network/save-messages": save,
+    "network/messages/delete": delete,
+}
+
+
+def _patterns(routes: dict, prefix: str = "") -> list[URLPattern]:
+    return [
+        path(f"{MEMORY}/{route}", view, name=prefix + route.replace("/", "-"))
+        for route, view in routes.items()
+    ]
+
+
+urlpatterns = _patterns({**compatible, **additional, **aliases})

@@ -9,14 +9,16 @@ host, and not stem from another site's page.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
+from importlib import import_module
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.contrib.auth import get_user
 from django.core.exceptions import DisallowedHost
-from django.db import connection
+from django.db import connection, connections
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 from django.utils import timezone
@@ -51,7 +53,14 @@ async def acaller_of(request: HttpRequest) -> Caller:
         and settings.SESSION_COOKIE_NAME not in request.COOKIES
     ):
         return caller_of(request)
-    return await sync_to_async(caller_of)(request)
+    return await asyncio.to_thread(_caller_in_thread, request)
+
+
+def _caller_in_thread(request: HttpRequest) -> Caller:
+    try:
+        return caller_of(request)
+    finally:
+        connections.close_all()
 
 
 def shown_key(request: HttpRequest) -> str | None:
@@ -75,13 +84,27 @@ def _find_caller(request: HttpRequest) -> Caller:
         if caller.read_only and request.method not in SAFE_METHODS:
             raise Forbidden(_READ_ONLY)
         return caller
-    user = getattr(request, "user", None)
-    if user is not None and user.is_authenticated and user.is_active:
+    user = _signed_in(request)
+    if user is not None:
         _require_csrf_token(request)
         return session_caller(user)
     if loopback:
         return _local_operator(request)
     raise Unauthorized
+
+
+def _signed_in(request: HttpRequest) -> Any | None:
+    """The user of the session that a cookie names; None without one.
+
+    The API's requests pass no session middleware: few bring a cookie.
+    """
+    cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    if not cookie:
+        return None
+    if not hasattr(request, "session"):
+        request.session = import_module(settings.SESSION_ENGINE).SessionStore(cookie)
+    user = get_user(request)
+    return user if user.is_authenticated and user.is_active else None
 
 
 def _count(key: ApiKey) -> None:

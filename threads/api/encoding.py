@@ -52,6 +52,7 @@ class JsonReply(HttpResponse):
 
     def __init__(self, value: Any, **options: Any) -> None:
         super().__init__(json_bytes(value), content_type="application/json", **options)
+        self["X-Content-Type-Options"] = "nosniff"
 
 
 class JsonRenderer(BaseRenderer):

@@ -19,13 +19,12 @@ from rest_framework.parsers import BaseParser
 
 from threads.api.errors import BODY_TOO_LARGE, UnsupportedContent, invalid_body
 from threads.errors import Issue, TooLarge
+from threads.text import storable
 
 MAX_DEPTH = 64
 
 # orjson turns whole numbers beyond 64 bits into floats.
 _LONG_NUMBER = re.compile(rb"\d{19}")
-# What PostgreSQL's text cannot hold.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?\Z", re.IGNORECASE)
 
 
@@ -47,7 +46,7 @@ def parsed(text: bytes | str) -> Any:
     brackets = raw.count(b"[") + raw.count(b"{")
     if brackets > MAX_DEPTH and isinstance(value, dict | list) and _is_deep(value):
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
-    return _storable(value) if b"\\u" in raw else value
+    return storable(value) if b"\\u" in raw else value
 
 
 def _parsed_exactly(raw: bytes) -> Any:
@@ -82,16 +81,6 @@ def _is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return _UNSTORABLE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
-    if isinstance(value, dict):
-        return {_storable(key): _storable(item) for key, item in value.items()}
-    return value
 
 
 def require_json(content_type: str) -> None:

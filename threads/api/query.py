@@ -15,6 +15,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from threads.api.parsing import parsed
+from threads.text import storable
 
 _BRACKETED = re.compile(r"([^\[\]]+)\[([^\[\]]+)\]\Z")
 _IDS = ("agentId", "networkId", "resourceId", "threadId")
@@ -44,8 +45,7 @@ def query_of(request: HttpRequest) -> dict[str, Any]:
     """
     query: dict[str, Any] = {}
     for key, value in request.GET.items():
-        if "\x00" in value:
-            value = value.replace("\x00", "\ufffd")
+        value = storable(value)
         if key in _IDS and value == "undefined":
             continue
         bracketed = _BRACKETED.match(key)

@@ -1,0 +1,203 @@
+"""What all viewsets of the API have in common.
+
+A view reads its parameters with :meth:`ApiViewSet.read_query` and
+:meth:`ApiViewSet.read_body`, calls one operation and answers with a ``JsonReply``. The
+operations raise what is to be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+from rest_framework.request import Request
+from rest_framework.settings import api_settings
+from rest_framework.viewsets import ViewSet
+
+from threads.access import Caller
+from threads.api.encoding import JsonRenderer
+from threads.api.errors import invalid_body, invalid_query
+from threads.api.fields import kind_of
+from threads.api.parsing import json_body
+from threads.api.query import order_given, query_of
+from threads.errors import InvalidInput, Issue, MemoryFault
+from threads.idempotency import Reply, once
+from threads.reach import Reach
+
+# Names that operations use and the wire spells in its own way.
+WIRE_NAMES = {
+    "order_by": "orderBy",
+    "per_page": "perPage",
+    "resource_id": "resourceId",
+    "thread_id": "threadId",
+    "source_thread_id": "sourceThreadId",
+    "new_thread_id": "newThreadId",
+    "message_ids": "messageIds",
+    "message_id": "messageId",
+    "vector_search_string": "vectorSearchString",
+    "semantic_recall": "semanticRecall",
+    "value": "workingMemory",
+    "query": "searchQuery",
+}
+
+
+class ApiViewSet(ViewSet):
+    """A viewset whose refusals and spellings are the wire's."""
+
+    http_method_names = ["get", "post", "put", "patch", "delete", "head"]
+    renderer_classes = [JsonRenderer]
+
+    def perform_content_negotiation(
+        self, request: Request, force: bool = False
+    ) -> tuple[JsonRenderer, str]:
+        # JSON whatever is asked for: a client that wants an event stream can read
+        # a refusal, too.
+        return JsonRenderer(), JsonRenderer.media_type
+
+    @property
+    def caller(self) -> Caller:
+        return self.request.auth
+
+    @property
+    def reach(self) -> Reach:
+        return self.caller.reach
+
+    def read_query(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """The query parameters that ``serializer`` knows; others are ignored."""
+        given = query_of(self.request._request)
+        if "orderBy" in given:
+            order = order_given(given)
+            if order is None:
+                del given["orderBy"]
+            else:
+                given["orderBy"] = order
+        return _validated(serializer, given, invalid_query)
+
+    def read_body(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
+        """The members of the body that ``serializer`` knows; others are ignored."""
+        given = json_body(self.request._request)
+        if given is None and serializer.may_be_absent:
+            given = {}
+        if not isinstance(given, dict):
+            got = "undefined" if given is None else kind_of(given)
+            raise invalid_body(
+                Issue("root", f"Invalid input: expected object, received {got}")
+            )
+        return _validated(serializer, given, invalid_body)
+
+    def expected_revision(self) -> int | None:
+        """The revision named by ``If-Match``; None without it or for ``*``.
+
+        A tag that is none of ours never matches.
+        """
+        tag = self.request.META.get("HTTP_IF_MATCH", "").strip()
+        if tag in ("", "*"):
+            return None
+        digits = tag.removeprefix("W/").strip('"')
+        return int(digits) if digits.isdecimal() and len(digits) < 18 else -1
+
+    def handle_exception(self, exc: Exception) -> HttpResponse:
+        if isinstance(exc, InvalidInput) and exc.issues:
+            exc = self._in_the_words_of_the_wire(exc)
+        if isinstance(exc, MemoryFault):
+            # Without the look-up of an authenticator for the header.
+            handler = api_settings.EXCEPTION_HANDLER
+            return handler(exc, {})
+        return super().handle_exception(exc)
+
+    def _in_the_words_of_the_wire(self, fault: InvalidInput) -> InvalidInput:
+        issues = [Issue(wire_path(i.field), i.message) for i in fault.issues]
+        plain = f"{fault.issues[0].field}: {fault.issues[0].message}"
+        if fault.message != plain:
+            return InvalidInput(fault.message, issues)
+        read = self.request.method in ("GET", "HEAD", "DELETE")
+        return invalid_query(*issues) if read else invalid_body(*issues)
+
+
+class WireSerializer(serializers.Serializer):
+    """Base of what is read: ``of_query`` for parameters, which are all text."""
+
+    of_query = False
+    may_be_absent = False
+
+
+class QuerySerializer(WireSerializer):
+    of_query = True
+
+
+def wire_path(path: str) -> str:
+    """A field's path with our own names in the wire's spelling; keys of metadata stay."""
+    head, dot, tail = path.partition(".")
+    return WIRE_NAMES.get(head, head) + dot + tail
+
+
+def required_argument(name: str) -> InvalidInput:
+    """The refusal of an argument that is there and empty."""
+    message = f'Argument "{name}" is required'
+    return InvalidInput(message, [Issue(name, message)])
+
+
+def _validated(
+    serializer: type[serializers.Serializer],
+    given: dict[str, Any],
+    refusal: Callable[..., InvalidInput],
+) -> dict[str, Any]:
+    checked = serializer(data=given)
+    if checked.is_valid():
+        return checked.validated_data
+    raise refusal(*_issues(checked.errors))
+
+
+def _issues(errors: Any, path: str = "") -> Iterator[Issue]:
+    if isinstance(errors, dict):
+        for key, inner in errors.items():
+            name = "" if key == api_settings.NON_FIELD_ERRORS_KEY else str(key)
+            yield from _issues(inner, ".".join(filter(None, (path, name))))
+    elif isinstance(errors, list):
+        for index, inner in enumerate(errors):
+            below = path if isinstance(inner, ErrorDetail) else f"{path}.{index}"
+            yield from _issues(inner, below)
+    else:
+        yield Issue(path or "root", str(errors))
+
+
+def idempotent(action: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """An action that a request with ``Idempotency-Key`` does once.
+
+    A repetition gets the reply of the first, and ``Idempotent-Replayed: true``.
+    """
+
+    @wraps(action)
+    def guarded(self: ApiViewSet, request: Request, *args: Any, **kwargs: Any) -> Any:
+        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+        if key is None:
+            return action(self, request, *args, **kwargs)
+        plain: HttpRequest = request._request
+        first: list[HttpResponse] = []
+
+        def work() -> Reply:
+            reply = action(self, request, *args, **kwargs)
+            first[:] = [reply]
+            return Reply(reply.status_code, reply.content)
+
+        reply, repeated = once(
+            work,
+            caller=self.caller.id,
+            address=f"{plain.method} {plain.path}",
+            key=key,
+            content=plain.body,
+        )
+        if not repeated:
+            return first[0]
+        return HttpResponse(
+            reply.body,
+            status=reply.status,
+            content_type="application/json",
+            headers={"Idempotent-Replayed": "true"},
+        )
+
+    return guarded
