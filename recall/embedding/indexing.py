@@ -46,12 +46,16 @@ WITH given AS (
     )
     SELECT s.message_id, space.id, now(), 0, '', now()
     FROM saved s CROSS JOIN recall_embeddingspace space
-    WHERE space.state <> 'retired' AND %s
+    WHERE space.state <> 'retired' AND (%s OR EXISTS (
+        SELECT FROM recall_embedding e
+        WHERE NOT s.fresh AND e.message_id = s.message_id
+    ))
     ON CONFLICT (message_id, space_id) DO UPDATE SET
         not_before = excluded.not_before, attempts = 0, error = '',
         created_at = excluded.created_at
+    RETURNING 1
 )
-SELECT count(*) FROM saved
+SELECT (SELECT count(*) FROM saved), (SELECT count(*) FROM asked)
 """
 
 _WITHOUT_TEXT = """
@@ -119,7 +123,7 @@ def messages_saved(messages: Iterable[Message], *, embed: bool = True) -> None:
     ``text`` and ``resource_id``. A message whose text is as before costs nothing more:
     its vectors stay. Vectors of a former text are removed at once, so that the message
     is no longer found by it. With ``embed`` false (semantic recall is off) words are
-    indexed, but no vector is asked for.
+    indexed, but vectors are only asked for in place of former ones.
     """
     rows = list(messages)
     with_text = [message for message in rows if message.text.strip()]
@@ -127,10 +131,12 @@ def messages_saved(messages: Iterable[Message], *, embed: bool = True) -> None:
     if without:
         with connection.cursor() as cursor:
             cursor.execute(_WITHOUT_TEXT, [without] * 3)
-    changed = 0
+    hint = False
     for start in range(0, len(with_text), ROWS):
-        changed += _index(with_text[start : start + ROWS], embed)
-    if changed and embed:
+        changed, asked = _index(with_text[start : start + ROWS], embed)
+        # Before the first space exists nothing can be asked for: a worker makes it.
+        hint = hint or asked > 0 or (embed and changed > 0)
+    if hint:
         _hint()
 
 
@@ -153,8 +159,12 @@ def messages_cloned(pairs: Sequence[tuple[str, str]]) -> None:
         _hint()
 
 
-def _index(messages: Sequence[Message], embed: bool) -> int:
-    """Writes the words; how many messages were new or had another text before."""
+def _index(messages: Sequence[Message], embed: bool) -> tuple[int, int]:
+    """Writes the words.
+
+    Returns how many messages were new or had another text before, and how many vectors
+    were asked for.
+    """
     terms = [document_terms(message.text) for message in messages]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -172,7 +182,7 @@ def _index(messages: Sequence[Message], embed: bool) -> int:
                 embed,
             ],
         )
-        return cursor.fetchone()[0]
+        return cursor.fetchone()
 
 
 def _hint() -> None:

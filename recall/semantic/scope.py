@@ -13,7 +13,7 @@ from threads.models import Message
 
 @dataclass(frozen=True)
 class Scope:
-    """A resource, and threads of it unless all are meant.
+    """A resource, and threads of it unless all are meant; some messages left out.
 
     ``sql`` and ``params`` are the condition on any table with the columns of
     :class:`recall.embedding.models.PlacedRow`.
@@ -21,21 +21,26 @@ class Scope:
 
     resource_id: str
     thread_ids: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
 
     def sql(self, alias: str) -> str:
-        if self.thread_ids is None:
-            return f"{alias}.resource_id = %s"
-        if len(self.thread_ids) == 1:
-            return f"{alias}.thread_id = %s AND {alias}.resource_id = %s"
-        return f"{alias}.thread_id = ANY(%s) AND {alias}.resource_id = %s"
+        conditions = [f"{alias}.resource_id = %s"]
+        if self.thread_ids is not None:
+            one = len(self.thread_ids) == 1
+            conditions.append(f"{alias}.thread_id {'= %s' if one else '= ANY(%s)'}")
+        if self.without:
+            conditions.append(f"{alias}.message_id <> ALL(%s)")
+        return " AND ".join(conditions)
 
     @property
     def params(self) -> list[Any]:
-        if self.thread_ids is None:
-            return [self.resource_id]
-        if len(self.thread_ids) == 1:
-            return [self.thread_ids[0], self.resource_id]
-        return [list(self.thread_ids), self.resource_id]
+        params: list[Any] = [self.resource_id]
+        if self.thread_ids is not None:
+            one = len(self.thread_ids) == 1
+            params.append(self.thread_ids[0] if one else list(self.thread_ids))
+        if self.without:
+            params.append(list(self.without))
+        return params
 
     def count(self, limit: int) -> int:
         """How many of its messages have words, counted no further than ``limit``."""
@@ -64,9 +69,12 @@ class Scope:
 
 
 class Matching:
-    """The messages that may be hits, as a subquery that filters were built into."""
+    """The messages of a scope that may be hits, as a subquery with the filters."""
 
-    def __init__(self, messages: QuerySet[Message]) -> None:
+    def __init__(self, messages: QuerySet[Message], scope: Scope) -> None:
+        messages = messages.filter(resource_id=scope.resource_id)
+        if scope.thread_ids is not None:
+            messages = messages.filter(thread_id__in=scope.thread_ids)
         self._messages = messages.order_by()
 
     def select(self, column: str) -> tuple[str, list[Any]]:

@@ -49,13 +49,16 @@ def search(
     thread_ids: Sequence[str] | None = None,
     config: SemanticRecall | None = None,
     matching: QuerySet[Message] | None = None,
+    without: Sequence[str] = (),
     field: str = "search",
 ) -> SearchResult:
     """The ``config.top_k`` messages that fit ``query`` best, each once, best first.
 
     ``thread_ids`` limits the search to threads of the resource (``config.scope`` is the
-    caller's to turn into them). ``matching`` limits which messages may be hits (dates,
-    metadata, roles), before the best are chosen; neighbours are not limited by it.
+    caller's to turn into them). ``matching`` limits which messages of the scope may be
+    hits (dates, metadata, roles), before the best are chosen; neighbours are not limited
+    by it. ``without`` are ids of messages that the search shall not know of, such as the
+    one that asks.
 
     With ``config.threshold`` only messages whose cosine similarity reaches it are hits;
     those that have no vector yet cannot be judged and stay, if the words fit. In mode
@@ -68,7 +71,11 @@ def search(
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput.of(field, "must be a non-empty string")
     config = config or SemanticRecall()
-    scope = Scope(resource_id, None if thread_ids is None else tuple(thread_ids))
+    scope = Scope(
+        resource_id,
+        None if thread_ids is None else tuple(thread_ids),
+        tuple(without),
+    )
     if scope.thread_ids == ():
         return SearchResult()
     meaning = _Meaning()
@@ -82,7 +89,7 @@ def search(
     table = _compare(
         question,
         scope,
-        None if matching is None else Matching(matching),
+        None if matching is None else Matching(matching, scope),
         config,
     )
     problem = meaning.problem
