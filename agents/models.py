@@ -127,6 +127,12 @@ class Run(models.Model):
                 name="run_active",
                 condition=models.Q(state__in=["queued", "running"]),
             ),
+            # Logs that may be removed.
+            models.Index(
+                fields=["finished_at"],
+                name="run_unpruned",
+                condition=models.Q(events_pruned_at=None),
+            ),
             # The run that wrote a message.
             models.Index(fields=["message_id"], name="run_of_reply"),
         ]

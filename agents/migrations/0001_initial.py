@@ -164,6 +164,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="run",
             index=models.Index(
+                condition=models.Q(("events_pruned_at", None)),
+                fields=["finished_at"],
+                name="run_unpruned",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(
                 fields=["thread", "created_at", "id"], name="run_of_thread"
             ),
         ),

@@ -1,0 +1,272 @@
+"""Accepting a turn: the user's message and its run, committed together.
+
+All of it happens under the lock of the thread, so two sends at once come one after the
+other, and a message that is sent again finds the run that it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.conf import settings
+from django.db import transaction
+
+from agents.models import Run
+from agents.orders import Order, TurnOptions
+from agents.runs import mark_running
+from agents.wakes import RUN_STOP, THREAD_CHANGED, notify
+from recall.memory import Memory
+from threads.api.encoding import iso
+from threads.errors import Conflict, InvalidInput, OwnershipError
+from threads.identifiers import new_id
+from threads.messages import normalise
+from threads.models import Message, Thread
+from threads.reach import Reach
+from threads.transactions import locked_threads, whole
+
+WRONG_RESOURCE = "Access denied: thread belongs to a different resource"
+NO_RESOURCE = (
+    "A resource ID is required when using memory. Give memory.resource with "
+    "memory.thread."
+)
+
+ConcurrentRuns = Literal["queue", "refuse", "replace"]
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What became of an order. ``attached``: the run had been asked for before."""
+
+    run: Run
+    user_message: Message | None
+    attached: bool
+
+
+def concurrent_runs() -> ConcurrentRuns:
+    """What a send does while the thread's run speaks: ``MEMORY["CONCURRENT_RUNS"]``."""
+    return settings.MEMORY.get("CONCURRENT_RUNS", "queue")
+
+
+def accept(agent_id: str, memory: Memory | None, order: Order, owner: str) -> Accepted:
+    """Stores the user's message and the run of an order.
+
+    The run is ``running`` for ``owner`` when nothing else in the thread is, else
+    ``queued``. Raises OwnershipError, InvalidInput, and Conflict when the thread is busy
+    and the setting refuses; then nothing is stored.
+    """
+    if memory is None or (order.thread_id is None and order.resource_id is None):
+        return _unremembered(agent_id, order, owner)
+    thread_id = order.thread_id or new_id()
+    if not order.options.remember:
+        return _not_kept(agent_id, memory, thread_id, order, owner)
+
+    def work() -> Accepted:
+        thread = _thread(memory, thread_id, order)
+        # The lock under which everything below is alone.
+        locked_threads([thread.id], Reach.all())
+        earlier = _earlier(thread, order)
+        if earlier is not None:
+            return earlier
+        busy = Run.objects.filter(thread_id=thread.id, state__in=Run.ACTIVE)
+        is_busy = busy.exists()
+        if is_busy and concurrent_runs() == "refuse":
+            raise Conflict("The thread has a reply under way")
+        asked = _save_new(memory, thread, order)
+        _complete_calls(memory, thread, order)
+        run = _new_run(agent_id, thread, order, asked)
+        if not is_busy:
+            mark_running(run, owner)
+        run.save(force_insert=True)
+        if is_busy and concurrent_runs() == "replace":
+            _stop_all(busy.exclude(id=run.id))
+        notify(THREAD_CHANGED, thread.id)
+        return Accepted(run, asked, attached=False)
+
+    return whole(work)
+
+
+def _thread(memory: Memory, thread_id: str, order: Order) -> Thread:
+    thread = memory.get_thread_by_id(thread_id)
+    if thread is None:
+        if order.resource_id is None:
+            raise InvalidInput.of("memory.resource", NO_RESOURCE)
+        return memory.create_thread(
+            resource_id=order.resource_id,
+            thread_id=thread_id,
+            title=order.title,
+            metadata=order.metadata,
+        )
+    if order.resource_id is not None and thread.resource_id != order.resource_id:
+        raise OwnershipError(WRONG_RESOURCE)
+    return thread
+
+
+def _earlier(thread: Thread, order: Order) -> Accepted | None:
+    """The run that this order began when it was first sent, if it did."""
+    runs = Run.objects.filter(thread_id=thread.id)
+    if order.run_id is not None:
+        same = runs.filter(id=order.run_id).first()
+        if same is not None:
+            return Accepted(same, _asked(same), attached=True)
+    new = order.new_messages()
+    message_id = new[-1].get("id") if new and isinstance(new[-1], Mapping) else None
+    if order.trigger != Run.Trigger.SEND or not message_id:
+        return None
+    # Failed and stopped runs are not taken up again: the sender wants an answer.
+    alive = [*Run.ACTIVE, Run.State.COMPLETED]
+    same = runs.filter(
+        user_message_id=message_id, trigger=Run.Trigger.SEND, state__in=alive
+    ).first()
+    return Accepted(same, _asked(same), attached=True) if same else None
+
+
+def _asked(run: Run) -> Message | None:
+    return Message.objects.filter(id=run.user_message_id).first()
+
+
+def _save_new(memory: Memory, thread: Thread, order: Order) -> Message | None:
+    """Stores the messages that the order adds; returns the last one of them.
+
+    A message that is in the thread already is left as it is.
+    """
+    if order.trigger != Run.Trigger.SEND:
+        return Message.objects.filter(id=order.replaces or "").first()
+    new = order.new_messages()
+    ids = [m["id"] for m in new if isinstance(m, Mapping) and m.get("id")]
+    known = {
+        message.id: message
+        for message in Message.objects.filter(id__in=ids, thread_id=thread.id)
+    }
+    unknown = [m for m in new if not (isinstance(m, Mapping) and m.get("id") in known)]
+    saved = memory.save_messages(
+        [_here(message) for message in unknown],
+        thread_id=thread.id,
+        resource_id=thread.resource_id,
+    )
+    if saved:
+        return saved[-1]
+    return known.get(ids[-1]) if ids else None
+
+
+def _here(message: Any) -> Any:
+    """A message for this thread, whatever thread the sender wrote into it."""
+    if not isinstance(message, Mapping):
+        return message
+    elsewhere = ("threadId", "thread_id", "resourceId", "resource_id")
+    return {key: value for key, value in message.items() if key not in elsewhere}
+
+
+def _complete_calls(memory: Memory, thread: Thread, order: Order) -> None:
+    """Writes the results of the client's tools into the replies that called them."""
+    results, approvals = order.tool_results(), order.options.approvals
+    if not results and not approvals:
+        return
+    replies = Message.objects.filter(thread_id=thread.id, role="assistant")
+    changed = []
+    for message in replies.order_by("-created_at", "-position")[:20]:
+        content, touched = message.content, False
+        for part in content.get("parts") or ():
+            invocation = part.get("toolInvocation") or {}
+            call_id = invocation.get("toolCallId")
+            pending = invocation.get("state") in ("call", "partial-call", None)
+            if call_id in results and pending:
+                given = results[call_id]
+                touched = True
+                if given["isError"]:
+                    invocation |= {
+                        "state": "output-error",
+                        "errorText": str(given["result"]),
+                    }
+                else:
+                    invocation |= {"state": "result", "result": given["result"]}
+            elif call_id in approvals and invocation.get("state") == (
+                "approval-requested"
+            ):
+                touched = True
+                yes = approvals[call_id] is True
+                reason = {} if yes else {"reason": approvals[call_id]}
+                invocation |= {
+                    "state": "approval-responded" if yes else "output-denied",
+                    "approval": invocation.get("approval", {})
+                    | {"approved": yes, **reason},
+                }
+                waiting = (content.get("metadata") or {}).get("pendingToolApprovals")
+                if waiting:
+                    waiting.pop(call_id, None)
+        if touched:
+            changed.append(
+                {
+                    "id": message.id,
+                    "role": message.role,
+                    "content": content,
+                    "created_at": message.created_at,
+                }
+            )
+    if changed:
+        memory.save_messages(changed, thread_id=thread.id)
+
+
+def _new_run(
+    agent_id: str, thread: Thread | None, order: Order, asked: Message | None
+) -> Run:
+    options = order.options
+    if asked is not None:
+        options = options.with_(asked_at=iso(asked.created_at))
+    taken = order.run_id and Run.objects.filter(id=order.run_id).exists()
+    return Run(
+        id=order.run_id if order.run_id and not taken else new_id(),
+        thread_id=thread.id if thread else None,
+        resource_id=thread.resource_id if thread else None,
+        agent_id=agent_id,
+        trigger=order.trigger,
+        user_message_id=asked.id if asked else "",
+        message_id=order.message_id or new_id(),
+        replaces_message_id="",
+        options=options.as_json(),
+    )
+
+
+def _stop_all(runs: Any) -> None:
+    """A newer send takes the place of those before it."""
+    for run in runs:
+        if run.state == Run.State.RUNNING:
+            Run.objects.filter(id=run.id).update(stop_requested=True)
+            notify(RUN_STOP, run.id)
+        else:
+            Run.objects.filter(id=run.id, state=Run.State.QUEUED).update(
+                state=Run.State.STOPPED, finish_reason="replaced"
+            )
+
+
+def _unremembered(agent_id: str, order: Order, owner: str) -> Accepted:
+    """A turn outside any thread: nothing but the run itself is kept."""
+    run = _new_run(agent_id, None, order, None)
+    run.options |= {"remember": False}
+    mark_running(run, owner)
+    run.save(force_insert=True)
+    return Accepted(run, None, attached=False)
+
+
+def _not_kept(
+    agent_id: str, memory: Memory, thread_id: str, order: Order, owner: str
+) -> Accepted:
+    """A turn that sees a thread's memory and leaves no trace in it."""
+    thread = memory.get_thread_by_id(thread_id)
+    if thread is not None and order.resource_id not in (None, thread.resource_id):
+        raise OwnershipError(WRONG_RESOURCE)
+    asked = None
+    new = order.new_messages()
+    if new:
+        asked = normalise(new[-1], thread_id=thread_id).drafts[0]
+    with transaction.atomic():
+        run = _new_run(agent_id, None, order, asked)
+        mark_running(run, owner)
+        run.save(force_insert=True)
+    return Accepted(run, asked, attached=False)
+
+
+def options_of(run: Run) -> TurnOptions:
+    """The options that a run was accepted with."""
+    return TurnOptions.from_json(run.options)

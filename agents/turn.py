@@ -1,0 +1,333 @@
+"""The order of a turn.
+
+    1. the user's message and the run are committed           accepting.accept
+    2. the context is assembled and kept with the run         prompt.assemble
+    3. the model speaks; every piece is committed, then shown speaking.speak → event_log
+    4. the reply, the end of the log and the state commit     runs.end
+    5. then the title, and the next run of the thread         tasks, claim_next
+
+Between these steps no transaction is open and no connection of the ORM is held. The run
+belongs to no request: whoever asked may go away, and others may watch or stop it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import weakref
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from django.db import InterfaceError, OperationalError
+
+from agents import runs
+from agents.accepting import accept, options_of
+from agents.chunks import Chunk
+from agents.event_log import LiveLog
+from agents.event_reader import read_events
+from agents.executing import Executor
+from agents.model_messages import to_model_messages
+from agents.models import Run
+from agents.orders import Order
+from agents.prompt import Prompt, assemble
+from agents.providers.choosing import chosen_model
+from agents.providers.failures import described
+from agents.providers.offline import OFFLINE
+from agents.registry import get_agent_by_id
+from agents.speaking import Meter, Speech, speak
+from agents.title_task import title_after
+from agents.tools import client_tools, working_memory_tool
+from agents.transcript import Transcript
+from recall.asynchronous import in_database_thread
+from threads.models import Message
+from threads.reach import Reach
+
+if TYPE_CHECKING:
+    from agents.agent import Agent
+
+__all__ = ["StartedRun", "read_events", "start_run", "stop_run"]
+
+logger = logging.getLogger(__name__)
+
+# Seconds for which the end of a turn waits for a database that is away.
+PATIENCE = 120.0
+
+# Chunks that are written at once, not with the next batch.
+_URGENT = frozenset({"tool-call", "tool-result", "tool-error", "tool-call-approval"})
+
+_executors: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Executor] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+@dataclass(frozen=True)
+class StartedRun:
+    """A run that was asked for.
+
+    ``queued``: another run of the thread speaks; this one begins when it has ended.
+    ``attached``: the same message had been sent before, and this is its run.
+    """
+
+    run: Run
+    user_message: Message | None
+    queued: bool
+    attached: bool
+
+
+async def start_run(
+    agent: Agent, order: Order, *, reach: Reach | None = None
+) -> StartedRun:
+    """Commits the user's message and its run, and begins to answer.
+
+    Returns as soon as both are stored; follow the reply with :func:`read_events`. Raises
+    the :class:`~threads.errors.MemoryFault` that refuses the order; then nothing is
+    stored.
+    """
+    executor = _executor()
+    memory = agent.get_memory(reach=reach)
+    given = None
+    if memory is None or order.thread_id is None and order.resource_id is None:
+        given = order.drafts()
+    accepted = await in_database_thread(accept, agent.id, memory, order, executor.owner)
+    run = accepted.run
+    if not accepted.attached and run.state == Run.State.RUNNING:
+        if given is None and not order.options.remember and accepted.user_message:
+            given = [accepted.user_message]
+        executor.launch(run, partial(take_turn, agent=agent, given=given, order=order))
+    executor.keep_up()
+    return StartedRun(
+        run, accepted.user_message, run.state == Run.State.QUEUED, accepted.attached
+    )
+
+
+async def stop_run(run_id: str, *, reach: Reach | None = None) -> Run:
+    """Stops a run wherever it is executed; harmless when it has ended.
+
+    What was said stays, marked as stopped. Raises RunNotFound.
+    """
+    run = await in_database_thread(runs.request_stop, run_id, reach)
+    _executor().stop(run_id)
+    return run
+
+
+async def continue_thread(thread_id: str) -> asyncio.Task[None] | None:
+    """Begins the next queued run of a thread, unless one speaks or none waits."""
+    executor = _executor()
+    run = await in_database_thread(runs.claim_next, thread_id, executor.owner)
+    if run is None:
+        return None
+    agent = get_agent_by_id(run.agent_id)
+    return executor.launch(run, partial(take_turn, agent=agent))
+
+
+def _executor() -> Executor:
+    loop = asyncio.get_running_loop()
+    if loop not in _executors:
+        _executors[loop] = Executor(continue_thread)
+    return _executors[loop]
+
+
+async def take_turn(
+    run: Run,
+    log: LiveLog,
+    *,
+    agent: Agent,
+    given: list[Message] | None = None,
+    order: Order | None = None,
+) -> None:
+    """Executes a run that this process has claimed, to its end."""
+    log.append(
+        Chunk("start", {"id": agent.id, "messageId": run.message_id}), urgent=True
+    )
+    meter = Meter()
+    speech: Speech | None = None
+    last: list[Chunk] = []
+    try:
+        prompt = await in_database_thread(_prepared, run, agent, given, order)
+        log.append(
+            Chunk(
+                "context",
+                {
+                    "hash": prompt.record["hash"],
+                    "tokens": prompt.record["tokens"],
+                    "segments": len(prompt.record["segments"]),
+                },
+            )
+        )
+        speech = _speech(run, agent, prompt, meter, given)
+        async for chunk in speak(speech):
+            first = meter.first_token_ms is not None and not run.first_token_ms
+            if first:
+                run.first_token_ms = meter.first_token_ms or 1
+            if chunk.type == "finish":
+                # Told with the stored message, not before it.
+                last.append(chunk)
+            else:
+                log.append(chunk, urgent=first or chunk.type in _URGENT)
+        ending = runs.Ending(Run.State.COMPLETED, speech.finish_reason, chunks=last)
+    except asyncio.CancelledError:
+        if log.lost.is_set():
+            return
+        stopped = _executor().is_stopping(run.id)
+        ending = _stopped(log) if stopped else _failed(log, run, runs.INTERRUPTED)
+    except Exception as error:
+        failure = described(error)
+        if failure.name == "Error":
+            logger.exception("Run %s failed", run.id)
+        else:
+            logger.warning("Run %s failed: %s", run.id, failure.name)
+        ending = _failed(log, run, failure.message, failure.name)
+    await asyncio.shield(_finish(run, log, agent, ending, _usage(speech, meter)))
+
+
+def _prepared(
+    run: Run, agent: Agent, given: list[Message] | None, order: Order | None
+) -> Prompt:
+    """The context of the turn, kept with the run before the model sees it."""
+    options = options_of(run)
+    if order is not None and order.system_text():
+        options = options.with_(
+            system="\n\n".join(filter(None, [options.system, order.system_text()]))
+        )
+    question = Message.objects.filter(id=run.user_message_id).first()
+    thread_id, resource_id = run.thread_id, run.resource_id
+    if given is not None:
+        *given, question = [m for m in given if m.role != "system"] or [None]
+        if question is not None and question.role != "user":
+            given, question = [*given, question], None
+        if order is not None and agent.has_memory:
+            thread_id, resource_id = order.thread_id, order.resource_id
+    prompt = assemble(
+        agent,
+        agent.get_memory(),
+        options,
+        thread_id=thread_id,
+        resource_id=resource_id,
+        question=question,
+        trigger=run.trigger,
+        given=given,
+    )
+    runs.record_context(run.id, run.owner, prompt.record)
+    return prompt
+
+
+def _speech(
+    run: Run,
+    agent: Agent,
+    prompt: Prompt,
+    meter: Meter,
+    given: list[Message] | None,
+) -> Speech:
+    """The model with everything that it is given for this turn."""
+    options = options_of(run)
+    model = chosen_model(options.model or agent.model)
+    tools = dict(agent.tools)
+    memory = agent.get_memory()
+    if memory is not None and run.thread_id and options.remember:
+        own = working_memory_tool(
+            memory,
+            thread_id=run.thread_id,
+            resource_id=run.resource_id or "",
+            message_id=run.user_message_id,
+        )
+        if own is not None:
+            tools[own.name] = own
+    if options.active_tools is not None:
+        tools = {name: tools[name] for name in options.active_tools if name in tools}
+    settings = agent.model_settings | options.model_settings
+    if model.model_name == OFFLINE:
+        tools = {}
+        settings |= {"remembered": prompt.remembered, "notes": prompt.notes}
+    return Speech(
+        model=model,
+        message_id=run.message_id,
+        messages=to_model_messages(prompt.messages),
+        instructions=prompt.instructions,
+        tools=tools,
+        client_tools=client_tools(options.client_tools),
+        ask_first=options.ask_first,
+        settings=settings,
+        max_steps=options.max_steps or agent.max_steps,
+        run_id=run.id,
+        request_context=options.request_context,
+        meter=meter,
+    )
+
+
+def _stopped(log: LiveLog) -> runs.Ending:
+    closing = Transcript.of([*log.events, *log.pending]).closing()
+    return runs.Ending(Run.State.STOPPED, "stopped", chunks=[*closing, Chunk("abort")])
+
+
+def _failed(log: LiveLog, run: Run, message: str, name: str = "Error") -> runs.Ending:
+    """The end of a run that says what went wrong and keeps what was said."""
+    closing = Transcript.of([*log.events, *log.pending]).closing()
+    interrupted = message == runs.INTERRUPTED
+    end = {
+        "messageId": run.message_id,
+        "stepResult": {"reason": "error", "isContinued": False, "warnings": []},
+        "metadata": {},
+        "output": {"usage": {}, "steps": []},
+        "messages": {"all": [], "user": [], "nonUser": []},
+    }
+    return runs.Ending(
+        Run.State.INTERRUPTED if interrupted else Run.State.FAILED,
+        "error",
+        message,
+        [
+            *closing,
+            Chunk("error", {"error": {"name": name, "message": message}}),
+            Chunk("step-finish", end),
+            Chunk("finish", end),
+        ],
+    )
+
+
+def _usage(speech: Speech | None, meter: Meter) -> runs.Usage:
+    if speech is None:
+        return runs.Usage()
+    return runs.Usage(
+        meter.input_tokens,
+        meter.output_tokens,
+        meter.first_token_ms,
+        speech.provider,
+        speech.model_name,
+    )
+
+
+async def _finish(
+    run: Run, log: LiveLog, agent: Agent, ending: runs.Ending, usage: runs.Usage
+) -> None:
+    """Commits the reply with the end of its run, then lets the follow-up begin.
+
+    Waits for a database that is away. When somebody else has ended the run, or its
+    thread is gone, there is nothing left to do.
+    """
+    ending = runs.with_usage(ending, usage)
+    give_up = time.monotonic() + PATIENCE
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            await log.flushed()
+            if log.lost.is_set():
+                return
+            added = await in_database_thread(runs.end, run, ending, log.events)
+            break
+        except (OperationalError, InterfaceError):
+            # The commit may have arrived although its answer did not.
+            if time.monotonic() > give_up:
+                raise
+            await asyncio.sleep(min(0.1 * tries, 1.0))
+    if added is None:
+        if tries == 1:
+            return
+        added = await in_database_thread(runs.events_after, run, log.last_seq)
+    log.committed(added)
+    if run.thread_id is None:
+        return
+    if ending.state == Run.State.COMPLETED and options_of(run).remember:
+        await in_database_thread(title_after, run, agent)
+    await continue_thread(run.thread_id)

@@ -1,0 +1,38 @@
+"""Turns are asynchronous and commit: each test runs an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from agents.agent import Agent
+from agents.connections import close_readers
+from agents.event_log import event_writer
+from agents.registry import register, unregister
+from agents.wakes import wakes
+
+
+async def _with_clean_end(work: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        return await work
+    finally:
+        await event_writer().shut_down()
+        await wakes().shut_down()
+        await close_readers()
+
+
+@pytest.fixture
+def run_async(transactional_db: None) -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """Runs a coroutine in a new event loop, which leaves no connection behind."""
+    return lambda work: asyncio.run(_with_clean_end(work))
+
+
+@pytest.fixture
+def agent() -> Iterator[Agent]:
+    """An agent on the offline model that remembers ten messages."""
+    made = register(Agent("test-agent", model="offline", memory=True))
+    yield made
+    unregister(made.id)
