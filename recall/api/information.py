@@ -11,8 +11,8 @@ from recall.api import inputs
 from recall.api.base import MemoryViewSet
 from recall.api.schema import describe
 from recall.config import MemoryConfig, MessageRange
+from recall.notes import DEFAULT_TEMPLATE
 from recall.profiles import profile_named
-from recall.working_memory import DEFAULT_TEMPLATE
 from threads.api.encoding import JsonReply
 from threads.errors import NotConfigured
 

@@ -36,12 +36,14 @@ class ThreadMessagesViewSet(MemoryViewSet):
         memory = self.memory(query)
         if query["perPage"] is False and not any(name in query for name in _CHOOSING):
             return self._everything(memory, thread_id, query)
-        result = memory.recall(
-            thread_id, query.get("resourceId") or None, **self._choice(memory, query)
-        )
-        if not result.total and not query.get("resourceId"):
+        owner = query.get("resourceId") or None
+        searched = "vectorSearchString" in query
+        if searched and owner is None:
+            owner = memory.get_thread(thread_id).resource_id
+        result = memory.recall(thread_id, owner, **self._choice(memory, query))
+        if not result.total and owner is None:
             memory.get_thread(thread_id)  # empty, or raises ThreadNotFound
-        return JsonReply(recall_json(result, searched="vectorSearchString" in query))
+        return JsonReply(recall_json(result, searched=searched))
 
     def _everything(
         self, memory: Memory, thread_id: str, query: dict[str, Any]

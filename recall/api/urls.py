@@ -5,19 +5,27 @@ from django.urls.resolvers import URLPattern
 
 from recall.api.clones import CloneViewSet
 from recall.api.export import ExportViewSet
+from recall.api.information import InformationViewSet
 from recall.api.messages import MessageViewSet, ThreadMessagesViewSet
 from recall.api.resources import ResourceViewSet
 from recall.api.search import SearchViewSet
 from recall.api.threads import ThreadViewSet
+from recall.api.working_memory import (
+    ResourceWorkingMemoryViewSet,
+    ThreadWorkingMemoryViewSet,
+)
 
 MEMORY = "api/memory"
 THREAD = "threads/<str:thread_id>"
 RESOURCE = "resources/<path:resource_id>"
 
 threads = ThreadViewSet.as_view({"get": "list", "post": "create"})
+status = InformationViewSet.as_view({"get": "status"})
 save = MessageViewSet.as_view({"post": "save"})
 delete = MessageViewSet.as_view({"post": "delete_many"})
 thread_messages = ThreadMessagesViewSet.as_view({"get": "list"})
+observation = InformationViewSet.as_view({"get": "observational_memory"})
+buffer_status = InformationViewSet.as_view({"post": "buffer_status"})
 one_thread = ThreadViewSet.as_view(
     {
         "get": "retrieve",
@@ -32,6 +40,8 @@ one_message = MessageViewSet.as_view(
 one_resource = ResourceViewSet.as_view(
     {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
 )
+thread_notes = ThreadWorkingMemoryViewSet
+resource_notes = ResourceWorkingMemoryViewSet
 
 compatible = {
     "threads": threads,
@@ -39,9 +49,16 @@ compatible = {
     f"{THREAD}/clone": CloneViewSet.as_view({"post": "create"}),
     f"{THREAD}/transfer": ThreadViewSet.as_view({"post": "transfer"}),
     f"{THREAD}/messages": thread_messages,
+    f"{THREAD}/working-memory": thread_notes.as_view(
+        {"get": "retrieve", "post": "update"}
+    ),
     "save-messages": save,
     "messages/delete": delete,
     "search": SearchViewSet.as_view({"get": "list"}),
+    "status": status,
+    "config": InformationViewSet.as_view({"get": "config"}),
+    "observational-memory": observation,
+    "observational-memory/buffer-status": buffer_status,
 }
 
 additional = {
@@ -52,13 +69,23 @@ additional = {
     f"{THREAD}/source": CloneViewSet.as_view({"get": "source"}),
     f"{THREAD}/ui-messages": ThreadMessagesViewSet.as_view({"get": "ui_messages"}),
     f"{THREAD}/export": ExportViewSet.as_view({"get": "retrieve"}),
+    f"{THREAD}/working-memory/revisions": thread_notes.as_view({"get": "revisions"}),
+    f"{THREAD}/working-memory/restore": thread_notes.as_view({"post": "restore"}),
     "messages/<str:message_id>": one_message,
     "resources": ResourceViewSet.as_view({"get": "list"}),
+    f"{RESOURCE}/working-memory/revisions": resource_notes.as_view(
+        {"get": "revisions"}
+    ),
+    f"{RESOURCE}/working-memory/restore": resource_notes.as_view({"post": "restore"}),
+    f"{RESOURCE}/working-memory": resource_notes.as_view(
+        {"get": "retrieve", "put": "update"}
+    ),
     RESOURCE: one_resource,
 }
 
 # Where clients go that were told of a network instead of an agent.
 aliases = {
+    "network/status": status,
     "network/threads": threads,
     f"network/{THREAD}": one_thread,
     f"network/{THREAD}/messages": thread_messages,

@@ -10,6 +10,8 @@ from rest_framework.request import Request
 from recall.api import inputs
 from recall.api.base import MemoryViewSet, filled
 from recall.api.schema import describe
+from recall.config import MemoryConfig
+from recall.memory import Memory
 from recall.profiles import profile_named
 from recall.working_memory import WorkingMemoryState
 from threads.api.encoding import JsonReply, iso
@@ -30,10 +32,11 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
         profile = profile_named(query["agentId"])
         if profile is None or profile.config is None:
             return JsonReply(NOTHING)
-        state = self.memory(query).get_working_memory(
+        memory = self.memory(query)
+        state = memory.get_working_memory(
             thread_id=thread_id,
             resource_id=query.get("resourceId") or None,
-            config=query.get("memoryConfig"),
+            config=options_of(memory, query),
         )
         return tagged(JsonReply(state_json(state)), state)
 
@@ -56,7 +59,7 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
             resource_id=owner,
             author_name=self.caller.name,
             expected_revision=self.expected_revision(),
-            config=body.get("memoryConfig"),
+            config=options_of(memory, body),
         )
         return tagged(JsonReply({"success": True}), state)
 
@@ -64,10 +67,12 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
     def revisions(self, request: Request, thread_id: str) -> HttpResponse:
         """What the notes were, newest first."""
         query = self.read_query(inputs.WorkingMemoryQuery)
-        revisions = self.memory_to_write(query).list_working_memory_revisions(
+        memory = self.memory_to_write(query)
+        self.thread(memory, thread_id, query)
+        revisions = memory.list_working_memory_revisions(
             thread_id=thread_id,
             resource_id=query.get("resourceId") or None,
-            config=query.get("memoryConfig"),
+            config=options_of(memory, query),
         )
         return JsonReply({"revisions": [revision_json(r) for r in revisions]})
 
@@ -82,12 +87,14 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
         owner = body.get("resourceId") or query.get("resourceId") or None
         memory = self.memory_to_write(query)
         self.thread(memory, thread_id, {"resourceId": owner})
-        state = memory.restore_working_memory(
+        state = written(
+            memory.restore_working_memory,
             body["revision"],
             thread_id=thread_id,
             resource_id=owner,
             author_name=self.caller.name,
-            config=query.get("memoryConfig"),
+            expected_revision=self.expected_revision(),
+            config=options_of(memory, query),
         )
         return tagged(JsonReply(state_json(state)), state)
 
@@ -95,10 +102,14 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
 class ResourceWorkingMemoryViewSet(MemoryViewSet):
     """The notes about a resource, which all its threads share."""
 
-    def _options(self, query: dict[str, Any]) -> dict[str, Any] | None:
-        return query.get("memoryConfig") or (
-            None if "agentId" in query else OF_RESOURCE
-        )
+    def memory(self, query: dict[str, Any]) -> Memory:
+        # Also for reading: without a configuration there are no notes to speak of.
+        return self.memory_to_write(query)
+
+    def memory_to_write(self, query: dict[str, Any]) -> Memory:
+        if "agentId" not in query:
+            return Memory(OF_RESOURCE, reach=self.reach)
+        return super().memory_to_write(query)
 
     @describe("resource_working_memory_retrieve", inputs.ResourceWorkingMemoryQuery)
     def retrieve(self, request: Request, resource_id: str) -> HttpResponse:
@@ -107,7 +118,7 @@ class ResourceWorkingMemoryViewSet(MemoryViewSet):
         memory = self.memory(query)
         self.resource(memory, resource_id)
         state = memory.get_working_memory(
-            resource_id=resource_id, config=self._options(query)
+            resource_id=resource_id, config=options_of(memory, query)
         )
         return tagged(JsonReply(resource_state_json(state)), state)
 
@@ -129,7 +140,7 @@ class ResourceWorkingMemoryViewSet(MemoryViewSet):
             resource_id=resource_id,
             author_name=self.caller.name,
             expected_revision=self.expected_revision(),
-            config=self._options({**query, **body}),
+            config=options_of(memory, {**query, **body}),
         )
         return tagged(JsonReply(resource_state_json(state)), state)
 
@@ -140,7 +151,7 @@ class ResourceWorkingMemoryViewSet(MemoryViewSet):
         memory = self.memory(query)
         self.resource(memory, resource_id)
         revisions = memory.list_working_memory_revisions(
-            resource_id=resource_id, config=self._options(query)
+            resource_id=resource_id, config=options_of(memory, query)
         )
         return JsonReply({"revisions": [revision_json(r) for r in revisions]})
 
@@ -156,13 +167,20 @@ class ResourceWorkingMemoryViewSet(MemoryViewSet):
         body = self.read_body(inputs.RestoreWorkingMemory)
         memory = self.memory_to_write(query)
         self.resource(memory, resource_id)
-        state = memory.restore_working_memory(
+        state = written(
+            memory.restore_working_memory,
             body["revision"],
             resource_id=resource_id,
             author_name=self.caller.name,
-            config=self._options(query),
+            expected_revision=self.expected_revision(),
+            config=options_of(memory, query),
         )
         return tagged(JsonReply(resource_state_json(state)), state)
+
+
+def options_of(memory: Memory, given: dict[str, Any]) -> MemoryConfig:
+    """The configuration of ``memory`` with the request's ``memoryConfig`` over it."""
+    return memory.config.merged(given.get("memoryConfig"), at="memoryConfig")
 
 
 # For an agent that is unknown or remembers nothing.
@@ -174,10 +192,10 @@ NOTHING = {
 }
 
 
-def written(operation: Any, **change: Any) -> WorkingMemoryState:
+def written(operation: Any, *args: Any, **change: Any) -> WorkingMemoryState:
     """The state after a write; a refusal carries the present state in wire form."""
     try:
-        return operation(**change)
+        return operation(*args, **change)
     except PreconditionFailed as failure:
         if isinstance(failure.current, WorkingMemoryState):
             failure.current = resource_state_json(failure.current)

@@ -75,12 +75,9 @@ def order_given(query: dict[str, Any]) -> dict[str, Any] | None:
     if isinstance(value, dict):
         return value
     direction = query.get("sortDirection")
-    if given.isidentifier() and (isinstance(direction, str) or given in _ORDERS):
-        return {"field": given, **({"direction": direction} if direction else {})}
+    if given.isidentifier() and isinstance(direction, str):
+        return {"field": given, "direction": direction}
     return None
-
-
-_ORDERS = ("createdAt", "updatedAt")
 
 
 def request_context(request: HttpRequest, body: Any = None) -> dict[str, Any]:

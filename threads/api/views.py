@@ -131,7 +131,7 @@ class QuerySerializer(WireSerializer):
 
 def wire_path(path: str) -> str:
     """A field's path with our own names in the wire's spelling; keys of metadata stay."""
-    head, dot, tail = path.partition(".")
+    head, dot, tail = path.removeprefix("config.").partition(".")
     return WIRE_NAMES.get(head, head) + dot + tail
 
 
