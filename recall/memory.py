@@ -12,13 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
-from recall import listing, recalling, writing
+from recall import listing, recalling, working_memory, writing
 from recall.asynchronous import twin
 from recall.config import MemoryConfig
 from recall.embedding import indexing
+from recall.models import WorkingMemoryRevision
 from recall.pagination import PerPage
 from recall.results import CloneResult, RecallResult, ResourcePage, ThreadPage
 from recall.semantic.hits import SearchResult
+from recall.working_memory import WorkingMemoryState
 from threads import deleting, lineage, updating
 from threads.errors import NotConfigured, ThreadNotFound
 from threads.lineage import CloneRecord
@@ -437,6 +439,102 @@ class Memory:
         """The line of sources, oldest first, down to the thread itself."""
         return lineage.clone_history(thread_id, self.reach)
 
+    # Working memory
+
+    def get_working_memory(
+        self,
+        *,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        config: MemoryConfig | Fields | None = None,
+    ) -> WorkingMemoryState:
+        """The notes kept about the resource, or about the thread, as configured.
+
+        In scope ``resource`` name the resource or one of its threads, in scope
+        ``thread`` the thread. ``value`` is None when nothing was written, and when
+        working memory is off.
+        """
+        return working_memory.get_working_memory(
+            self.reach,
+            self.config.merged(config),
+            thread_id=thread_id,
+            resource_id=resource_id,
+        )
+
+    def update_working_memory(
+        self,
+        *,
+        value: str | Fields | None = None,
+        merge: str | Fields | None = None,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        author: str | None = None,
+        author_name: str = "",
+        message_id: str = "",
+        expected_revision: int | None = None,
+        config: MemoryConfig | Fields | None = None,
+    ) -> WorkingMemoryState:
+        """Writes the notes: ``value`` in place of what there was, or ``merge`` into it.
+
+        With a template both replace the text. With a schema ``merge`` goes all the way
+        down, ``None`` deletes a field, arrays are replaced. Every change is a revision
+        by ``author``: user, model, tool, admin, api or import. PreconditionFailed when
+        the notes are not at ``expected_revision``, NotConfigured when they are off.
+        """
+        return working_memory.update_working_memory(
+            self.reach,
+            self._may_write(config),
+            value=value,
+            merge=merge,
+            thread_id=thread_id,
+            resource_id=resource_id,
+            author=author or self.author,
+            author_name=author_name,
+            message_id=message_id,
+            expected_revision=expected_revision,
+        )
+
+    def list_working_memory_revisions(
+        self,
+        *,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        config: MemoryConfig | Fields | None = None,
+    ) -> list[WorkingMemoryRevision]:
+        """Every value that the notes had, newest first."""
+        return working_memory.list_working_memory_revisions(
+            self.reach,
+            self.config.merged(config),
+            thread_id=thread_id,
+            resource_id=resource_id,
+        )
+
+    def restore_working_memory(
+        self,
+        revision: int,
+        *,
+        thread_id: str | None = None,
+        resource_id: str | None = None,
+        author: str | None = None,
+        author_name: str = "",
+        expected_revision: int | None = None,
+        config: MemoryConfig | Fields | None = None,
+    ) -> WorkingMemoryState:
+        """Makes an earlier value of the notes the newest one, as a revision of its own.
+
+        NotFound when there is no such revision.
+        """
+        return working_memory.restore_working_memory(
+            self.reach,
+            self._may_write(config),
+            revision,
+            thread_id=thread_id,
+            resource_id=resource_id,
+            author=author or self.author,
+            author_name=author_name,
+            expected_revision=expected_revision,
+        )
+
     # Resources
 
     def get_resource(self, resource_id: str) -> Resource | None:
@@ -476,6 +574,8 @@ class Memory:
     aget_messages = twin(get_messages)
     adelete_messages = twin(delete_messages)
     aclone_thread = twin(clone_thread)
+    aget_working_memory = twin(get_working_memory)
+    aupdate_working_memory = twin(update_working_memory)
 
     def _may_write(self, config: MemoryConfig | Fields | None = None) -> MemoryConfig:
         options = self.config.merged(config)

@@ -12,6 +12,7 @@ from recall.arguments import Arguments, any_id, identifier
 from recall.embedding import indexing
 from recall.filters import moment
 from recall.results import CloneResult
+from recall.working_memory import copy_for_clone
 from threads import cloning, creating, editing, owners, saving, updating
 from threads.errors import InvalidInput, ResourceNotFound
 from threads.identifiers import whole_milliseconds
@@ -177,6 +178,7 @@ def clone_thread(
             selection=selection,
         )
         indexing.messages_cloned(list(copy.message_ids.items()))
+        copy_for_clone(source_id, copy.thread)
         return copy
 
     copy = whole(work)
