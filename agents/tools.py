@@ -21,8 +21,10 @@ from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
 from recall.asynchronous import in_database_thread
-from recall.memory import Memory
+from recall.config import MemoryConfig
+from recall.working_memory import update_working_memory
 from threads.errors import InvalidInput, MemoryFault
+from threads.reach import Reach
 
 UPDATE_WORKING_MEMORY = "updateWorkingMemory"
 
@@ -103,24 +105,25 @@ def client_tools(given: Any) -> dict[str, ClientTool]:
 
 
 def working_memory_tool(
-    memory: Memory, *, thread_id: str, resource_id: str, message_id: str
+    config: MemoryConfig, *, thread_id: str, resource_id: str, message_id: str
 ) -> Tool[Any] | None:
     """The tool by which a model keeps its notes; None when it may not write any."""
-    config = memory.config
     notes = config.working_memory
     if not notes.enabled or config.read_only:
         return None
 
     async def save(**given: Any) -> str:
         value = given.get("memory", given)
-        change = {"merge": value} if notes.schema else {"value": str(value)}
         await in_database_thread(
-            memory.update_working_memory,
+            update_working_memory,
+            Reach.all(),
+            config,
             thread_id=thread_id,
             resource_id=resource_id,
             author="model",
             message_id=message_id,
-            **change,
+            value=None if notes.schema else str(value),
+            merge=value if notes.schema else None,
         )
         return "saved"
 

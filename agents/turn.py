@@ -18,7 +18,7 @@ import time
 import weakref
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import InterfaceError, OperationalError
 
@@ -31,8 +31,8 @@ from agents.executing import Executor
 from agents.model_messages import to_model_messages
 from agents.models import Run
 from agents.orders import Order
-from agents.prompt import Prompt, assemble
-from agents.providers.choosing import chosen_model
+from agents.prompt import LookUp, assemble, look_up
+from agents.providers.choosing import chosen_model, configured_model_name
 from agents.providers.failures import described
 from agents.providers.offline import OFFLINE
 from agents.registry import get_agent_by_id
@@ -145,18 +145,18 @@ async def take_turn(
     speech: Speech | None = None
     last: list[Chunk] = []
     try:
-        prompt = await in_database_thread(_prepared, run, agent, given, order)
+        prepared = await in_database_thread(_prepared, run, agent, given, order)
         log.append(
             Chunk(
                 "context",
                 {
-                    "hash": prompt.record["hash"],
-                    "tokens": prompt.record["tokens"],
-                    "segments": len(prompt.record["segments"]),
+                    "hash": prepared.record["hash"],
+                    "tokens": prepared.record["tokens"],
+                    "segments": len(prepared.record["segments"]),
                 },
             )
         )
-        speech = _speech(run, agent, prompt, meter, given)
+        speech = _speech(run, agent, prepared, meter)
         async for chunk in speak(speech):
             first = meter.first_token_ms is not None and not run.first_token_ms
             if first:
@@ -182,44 +182,53 @@ async def take_turn(
     await asyncio.shield(_finish(run, log, agent, ending, _usage(speech, meter)))
 
 
+@dataclass(frozen=True)
+class _Prepared:
+    """The input of the turn; ``record`` is kept with the run."""
+
+    instructions: str
+    messages: list[Message]
+    record: dict[str, Any]
+    look_up: LookUp | None = None
+
+
 def _prepared(
     run: Run, agent: Agent, given: list[Message] | None, order: Order | None
-) -> Prompt:
+) -> _Prepared:
     """The context of the turn, kept with the run before the model sees it."""
     options = options_of(run)
-    if order is not None and order.system_text():
-        options = options.with_(
-            system="\n\n".join(filter(None, [options.system, order.system_text()]))
-        )
-    question = Message.objects.filter(id=run.user_message_id).first()
     thread_id, resource_id = run.thread_id, run.resource_id
-    if given is not None:
-        *given, question = [m for m in given if m.role != "system"] or [None]
-        if question is not None and question.role != "user":
-            given, question = [*given, question], None
-        if order is not None and agent.has_memory:
-            thread_id, resource_id = order.thread_id, order.resource_id
-    prompt = assemble(
+    if given is not None and order is not None:
+        messages = [m for m in given if m.role != "system"]
+        thread_id, resource_id = order.thread_id, order.resource_id
+    else:
+        messages = list(Message.objects.filter(id=run.user_message_id))
+        if run.trigger == Run.Trigger.CONTINUE:
+            messages = []
+    if order is not None and order.system_text():
+        texts = [options.system, order.system_text()]
+        options = options.with_(system="\n\n".join(filter(None, texts)))
+    context = assemble(
         agent,
         agent.get_memory(),
         options,
         thread_id=thread_id,
         resource_id=resource_id,
-        question=question,
+        messages=messages,
         trigger=run.trigger,
-        given=given,
     )
-    runs.record_context(run.id, run.owner, prompt.record)
-    return prompt
+    record = context.as_json()
+    runs.record_context(run.id, run.owner, record)
+    offline = (options.model or agent.model or configured_model_name()) == OFFLINE
+    return _Prepared(
+        context.system_text,
+        context.messages,
+        record,
+        look_up(context, thread_id) if offline else None,
+    )
 
 
-def _speech(
-    run: Run,
-    agent: Agent,
-    prompt: Prompt,
-    meter: Meter,
-    given: list[Message] | None,
-) -> Speech:
+def _speech(run: Run, agent: Agent, prepared: _Prepared, meter: Meter) -> Speech:
     """The model with everything that it is given for this turn."""
     options = options_of(run)
     model = chosen_model(options.model or agent.model)
@@ -227,7 +236,7 @@ def _speech(
     memory = agent.get_memory()
     if memory is not None and run.thread_id and options.remember:
         own = working_memory_tool(
-            memory,
+            memory.config.merged(options.memory),
             thread_id=run.thread_id,
             resource_id=run.resource_id or "",
             message_id=run.user_message_id,
@@ -237,14 +246,15 @@ def _speech(
     if options.active_tools is not None:
         tools = {name: tools[name] for name in options.active_tools if name in tools}
     settings = agent.model_settings | options.model_settings
-    if model.model_name == OFFLINE:
+    if prepared.look_up is not None:
         tools = {}
-        settings |= {"remembered": prompt.remembered, "notes": prompt.notes}
+        settings["remembered"] = prepared.look_up.remembered
+        settings["notes"] = prepared.look_up.notes
     return Speech(
         model=model,
         message_id=run.message_id,
-        messages=to_model_messages(prompt.messages),
-        instructions=prompt.instructions,
+        messages=to_model_messages(prepared.messages),
+        instructions=prepared.instructions,
         tools=tools,
         client_tools=client_tools(options.client_tools),
         ask_first=options.ask_first,
