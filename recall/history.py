@@ -71,6 +71,17 @@ class Reading:
     total: int
 
 
+def thread_heads(thread_ids: Sequence[str]) -> list[tuple[str, str, int]]:
+    """Id, resource and number of messages of the threads that exist."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, resource_id, message_count FROM threads_thread "
+            "WHERE id = ANY(%s)",
+            [list(thread_ids)],
+        )
+        return cursor.fetchall()
+
+
 def messages_of_threads(
     thread_ids: Sequence[str], narrowed: MessageFilter, message_count: int
 ) -> Listing:

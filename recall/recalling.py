@@ -17,6 +17,7 @@ from recall.history import (
     messages_of_threads,
     place,
     read,
+    thread_heads,
 )
 from recall.pagination import Page, order_of, page_of
 from recall.results import RecallResult
@@ -278,10 +279,10 @@ def _threads(
 
     When a resource is named, all must exist and be its own.
     """
-    rows = Thread.objects.within(reach).filter(id__in=thread_ids)
     found = {
         id: (owner, count)
-        for id, owner, count in rows.values_list("id", "resource_id", "message_count")
+        for id, owner, count in thread_heads(thread_ids)
+        if reach.covers(owner)
     }
     if resource_id is not None:
         for id in thread_ids:

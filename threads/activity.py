@@ -9,14 +9,16 @@ from django.db import connection
 from threads.identifiers import now
 
 # updated_at always moves: a change within the same millisecond counts as the next one.
-_TOUCH = """
+LATER = "greatest(%s, thread.updated_at + interval '1 millisecond')"
+
+_TOUCH = f"""
 UPDATE threads_thread AS thread
 SET message_count = thread.message_count + change.added,
     last_message_at = (
         SELECT max(message.created_at) FROM threads_message AS message
         WHERE message.thread_id = thread.id
     ),
-    updated_at = greatest(%s, thread.updated_at + interval '1 millisecond'),
+    updated_at = {LATER},
     revision = thread.revision + 1
 FROM unnest(%s::text[], %s::integer[]) AS change (thread_id, added)
 WHERE thread.id = change.thread_id

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from django.db import connection
 
@@ -91,17 +92,20 @@ def clone_thread(
     return Copy(clone, messages, message_ids)
 
 
-# A version 7 UUID (RFC 9562, 5.7): 48 bits of Unix time in milliseconds in front of a
-# random version 4 one, of which two version bits are flipped to make 0100 into 0111.
-_NEW_ID = """encode(set_bit(set_bit(overlay(
-    uuid_send(gen_random_uuid())
-    PLACING substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint)
-                      FROM 3)
-    FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid::text"""
+# A version 7 UUID (RFC 9562, 5.7): 48 bits of Unix time in milliseconds, then random bits
+# between the fixed ones. They come from a hash salted at random, which costs a tenth of
+# a random number for each row.
+_NEW_ID = """(
+    stamp || '7' || substr(hash, 1, 3) || to_hex(8 | (ascii(substr(hash, 4, 1)) & 3))
+    || substr(hash, 5, 15)
+)::uuid::text"""
 
 _COPY = f"""
 WITH picked AS MATERIALIZED (
     SELECT message.*, {_NEW_ID} AS new_id FROM threads_message AS message
+    CROSS JOIN LATERAL (
+        SELECT %s AS stamp, md5(%s || message.id) AS hash
+    ) AS bits
     WHERE {{condition}}
     ORDER BY message.created_at DESC, message.position DESC LIMIT %s
 ), copied AS (
@@ -120,7 +124,9 @@ ORDER BY copied.created_at, copied.position
 def _copy_messages(
     source_id: str, clone: Thread, selection: Selection, copied_at: datetime
 ) -> tuple[list[Message], dict[str, str]]:
-    conditions, values = ["message.thread_id = %s"], [source_id]
+    stamp = f"{int(copied_at.timestamp() * 1000):012x}"
+    conditions = ["message.thread_id = %s"]
+    values: list[Any] = [stamp, uuid4().hex, source_id]
     if selection.start is not None:
         conditions.append("message.created_at >= %s")
         values.append(selection.start)

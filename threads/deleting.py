@@ -11,7 +11,7 @@ from threads.activity import messages_changed
 from threads.errors import OwnershipError
 from threads.models import Message, Resource, Thread
 from threads.reach import Reach
-from threads.transactions import locked_threads, whole
+from threads.transactions import locked_owners, whole
 from threads.updating import own_thread
 
 
@@ -65,9 +65,9 @@ def delete_messages(
                 raise OwnershipError(
                     f"Not all messages belong to resource {resource_id}"
                 )
-            threads = locked_threads({thread for thread, _ in found}, reach)
+            owners = locked_owners({thread for thread, _ in found}, reach)
             with connection.cursor() as cursor:
-                cursor.execute(_DELETE, [list(ids), list(threads)])
+                cursor.execute(_DELETE, [list(ids), list(owners)])
                 gone = Counter(thread_id for (thread_id,) in cursor.fetchall())
             messages_changed({thread: -count for thread, count in gone.items()})
             deleted += gone.total()

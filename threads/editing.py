@@ -15,7 +15,7 @@ from threads.models import Message
 from threads.parts import check_parts, plain_text
 from threads.reach import Reach
 from threads.saving import write_changed
-from threads.transactions import ATTEMPTS, locked_threads, whole
+from threads.transactions import ATTEMPTS, locked_owners, whole
 
 _FIELDS = {
     "id": "id",
@@ -118,7 +118,7 @@ def _update(wanted: Sequence[dict[str, Any]], reach: Reach) -> list[Message]:
     rows = Message.objects.within(reach).filter(id__in=[w["id"] for w in wanted])
     concerned = set(rows.values_list("thread_id", flat=True))
     concerned |= {w["thread_id"] for w in wanted if w["thread_id"]}
-    threads = locked_threads(concerned, reach)
+    owners = locked_owners(concerned, reach)
     messages = rows.in_bulk()
     added: Counter[str] = Counter()
     changed = {}
@@ -126,10 +126,10 @@ def _update(wanted: Sequence[dict[str, Any]], reach: Reach) -> list[Message]:
         message = messages.get(change["id"])
         if message is None:
             continue
-        if message.thread_id not in threads:
+        if message.thread_id not in owners:
             raise _Moved
         added[message.thread_id] -= 1
-        _move(message, change, threads)
+        _move(message, change, owners)
         added[message.thread_id] += 1
         message.role = change.get("role", message.role)
         message.type = change.get("type", message.type)
@@ -143,15 +143,16 @@ def _update(wanted: Sequence[dict[str, Any]], reach: Reach) -> list[Message]:
     return list(changed.values())
 
 
-def _move(message: Message, change: Mapping[str, Any], threads: Mapping) -> None:
-    target_id = change["thread_id"] or message.thread_id
-    target = threads.get(target_id)
-    if target is None:
-        raise ThreadNotFound(target_id)
-    owner = change["resource_id"] or target.resource_id
-    if owner != target.resource_id or owner != message.resource_id:
+def _move(
+    message: Message, change: Mapping[str, Any], owners: Mapping[str, str]
+) -> None:
+    target = change["thread_id"] or message.thread_id
+    if target not in owners:
+        raise ThreadNotFound(target)
+    named = change["resource_id"] or message.resource_id
+    if not named == message.resource_id == owners[target]:
         raise OwnershipError(f"Message {message.id} belongs to another resource")
-    message.thread_id = target_id
+    message.thread_id = target
 
 
 def _merged(stored: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:

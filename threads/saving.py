@@ -8,17 +8,19 @@ refused.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 import orjson
 from django.db import connection
 
-from threads.activity import messages_changed
+from threads.activity import LATER, messages_changed
 from threads.errors import Conflict, InvalidInput, OwnershipError, ThreadNotFound
 from threads.identifiers import now
-from threads.models import Message, Thread
+from threads.models import Message
 from threads.reach import Reach
-from threads.transactions import ATTEMPTS, locked_threads, whole
+from threads.transactions import ATTEMPTS, locked_owners, whole
 
 MAX_BATCH = 10_000
 
@@ -83,61 +85,51 @@ def _last_of_each(drafts: Sequence[Message]) -> Iterable[Message]:
 def _save(
     batch: Sequence[Message], given_ids: list[str], to_lock: set[str], reach: Reach
 ) -> list[Message]:
-    threads = locked_threads(to_lock, reach)
+    owners = locked_owners(to_lock, reach)
     for draft in batch:
-        _put_into(draft, threads.get(draft.thread_id))
-    before = _threads_of_existing(batch, given_ids)
-    unlocked = set(before.values()) - set(threads)
-    if unlocked:
-        raise _OutOfSight(unlocked)
+        _put_into(draft, owners.get(draft.thread_id))
     written_at = now()
-    added: Counter[str] = Counter()
-    for draft, stored in zip(batch, _upsert(batch, written_at), strict=True):
-        if stored.existed and draft.id not in before:
-            # Somebody stored this id between our look and our write.
-            raise _OutOfSight({draft.thread_id})
-        if stored.existed:
-            added[before[draft.id]] -= 1
-        added[draft.thread_id] += 1
-        draft.created_at, draft.position = stored.created_at, stored.position
+    stored = _upsert(batch, given_ids, written_at)
+    _check(batch, stored, locked=owners)
+    left: Counter[str] = Counter()
+    for draft in batch:
+        row = stored[draft.id]
+        if row.former_thread not in (None, draft.thread_id):
+            left[row.former_thread] -= 1
+        draft.created_at, draft.position = row.created_at, row.position
         as_stored(draft, written_at)
-    messages_changed(added)
+    messages_changed(left)
     return list(batch)
 
 
-def _put_into(draft: Message, thread: Thread | None) -> None:
-    if thread is None:
+def _put_into(draft: Message, owner: str | None) -> None:
+    if owner is None:
         raise ThreadNotFound(draft.thread_id)
-    if draft.resource_id and draft.resource_id != thread.resource_id:
+    if draft.resource_id and draft.resource_id != owner:
         raise OwnershipError(
-            f"Thread with id {thread.id} is for resource with id "
-            f"{thread.resource_id} but resource {draft.resource_id} was queried."
+            f"Thread with id {draft.thread_id} is for resource with id {owner} "
+            f"but resource {draft.resource_id} was queried."
         )
-    draft.resource_id = thread.resource_id
+    draft.resource_id = owner
 
 
-def _threads_of_existing(
-    batch: Sequence[Message], given_ids: list[str]
-) -> dict[str, str]:
-    """For each message of the batch that exists, the thread in which it is now."""
-    if not given_ids:
-        return {}
-    rows = Message.objects.filter(id__in=given_ids)
-    existing = {
-        id: (thread, resource)
-        for id, thread, resource in rows.values_list("id", "thread_id", "resource_id")
-    }
-    for draft in batch:
-        if draft.id in existing and existing[draft.id][1] != draft.resource_id:
-            raise OwnershipError(f"Message {draft.id} belongs to another resource")
-    return {id: thread for id, (thread, _) in existing.items()}
+class _Row(NamedTuple):
+    """What the database made of a draft. ``former_thread`` is where it was before."""
+
+    created_at: datetime
+    position: int
+    existed: bool
+    former_thread: str | None
 
 
 _COLUMNS = "id, thread_id, resource_id, role, type, content, text, created_at"
 
+# One statement looks for the ids, writes the rows and notes them with their threads.
 # unnest() keeps the order of the arrays, so positions are given out in that order.
 _UPSERT = f"""
-WITH stored AS (
+WITH former AS (
+    SELECT id, thread_id FROM threads_message WHERE id = ANY(%s)
+), stored AS (
     INSERT INTO threads_message AS message ({_COLUMNS}, updated_at)
     SELECT {_COLUMNS.replace("content", "content::jsonb")}, %s FROM unnest(
         %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
@@ -148,23 +140,31 @@ WITH stored AS (
         content = excluded.content, text = excluded.text,
         updated_at = excluded.updated_at
     WHERE message.resource_id = excluded.resource_id
-    RETURNING id, created_at, position, xmax <> 0 AS existed
+    RETURNING id, thread_id, created_at, position, xmax <> 0 AS existed
+), entered AS (
+    SELECT stored.*, former.thread_id AS former_thread
+    FROM stored LEFT JOIN former USING (id)
+), noted AS (
+    UPDATE threads_thread AS thread
+    SET message_count = thread.message_count + change.added,
+        last_message_at = greatest(thread.last_message_at, change.newest),
+        updated_at = {LATER},
+        revision = thread.revision + 1
+    FROM (
+        SELECT thread_id, max(created_at) AS newest,
+            count(*) FILTER (WHERE former_thread IS DISTINCT FROM thread_id) AS added
+        FROM entered GROUP BY thread_id
+    ) AS change
+    WHERE thread.id = change.thread_id
 )
-SELECT id, created_at, position, existed FROM stored
+SELECT id, created_at, position, existed, former_thread FROM entered
 """
 
 
-class _Stored:
-    __slots__ = ("created_at", "existed", "position")
-
-    def __init__(self, created_at, position, existed) -> None:
-        self.created_at = created_at
-        self.position = position
-        self.existed = existed
-
-
-def _upsert(batch: Sequence[Message], written_at) -> list[_Stored]:
-    """Writes the batch in one statement."""
+def _upsert(
+    batch: Sequence[Message], given_ids: list[str], written_at: datetime
+) -> dict[str, _Row]:
+    """Writes the batch; what became of each id, without those of other resources."""
     columns = [
         [draft.id for draft in batch],
         [draft.thread_id for draft in batch],
@@ -176,12 +176,26 @@ def _upsert(batch: Sequence[Message], written_at) -> list[_Stored]:
         [draft.created_at for draft in batch],
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_UPSERT, [written_at, *columns])
-        rows = {id: _Stored(*rest) for id, *rest in cursor.fetchall()}
-    refused = [draft.id for draft in batch if draft.id not in rows]
-    if refused:
-        raise OwnershipError(f"Message {refused[0]} belongs to another resource")
-    return [rows[draft.id] for draft in batch]
+        cursor.execute(_UPSERT, [given_ids, written_at, *columns, written_at])
+        return {id: _Row(*rest) for id, *rest in cursor.fetchall()}
+
+
+def _check(
+    batch: Sequence[Message], stored: Mapping[str, _Row], *, locked: Collection[str]
+) -> None:
+    """Undoes the write by an error where it must not have happened."""
+    for draft in batch:
+        if draft.id not in stored:
+            raise OwnershipError(f"Message {draft.id} belongs to another resource")
+    unlocked = {
+        row.former_thread
+        for row in stored.values()
+        if row.former_thread is not None and row.former_thread not in locked
+    }
+    unseen = any(row.existed and row.former_thread is None for row in stored.values())
+    if unlocked or unseen:
+        # Unseen: somebody stored this id after our statement began to look.
+        raise _OutOfSight(unlocked)
 
 
 _REWRITE = """
@@ -195,7 +209,7 @@ WHERE message.id = change.id
 """
 
 
-def write_changed(messages: Sequence[Message], written_at) -> None:
+def write_changed(messages: Sequence[Message], written_at: datetime) -> None:
     """Writes changed messages of locked threads in one statement."""
     columns = [
         [message.id for message in messages],
@@ -216,7 +230,7 @@ def json_text(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def as_stored(message: Message, updated_at) -> Message:
+def as_stored(message: Message, updated_at: datetime) -> Message:
     """Marks a message as a row of the database, without reading it back."""
     message.updated_at = updated_at
     message.metadata = message.content.get("metadata")
