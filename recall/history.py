@@ -146,7 +146,7 @@ def read(
     Windows bring only messages within reach and, when one is named, of the resource.
     """
     parts = []
-    if listing is not None and page.size != 0:
+    if listing is not None and not page.is_empty:
         parts.append(_page(listing, page, newest_first))
     if windows:
         parts.append(_windows(windows, reach, resource_id))

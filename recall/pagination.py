@@ -27,6 +27,11 @@ class Page:
         """How many rows come before the page."""
         return 0 if self.size is False else self.number * self.size
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row at all is asked for. (False equals 0, hence this.)"""
+        return self.size is not False and self.size == 0
+
     def has_more(self, total: int) -> bool:
         """Whether rows follow this page, of ``total`` rows in all."""
         return self.size is not False and self.offset + self.size < total
