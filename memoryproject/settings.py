@@ -178,6 +178,20 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
 }
 
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Memory API",
+    "DESCRIPTION": "Conversations, and what agents remember of them.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SCHEMA_PATH_PREFIX": "/api",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "PREPROCESSING_HOOKS": ["threads.api.openapi.without_aliases"],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "ENUM_NAME_OVERRIDES": {"MemoryScope": ["resource", "thread"]},
+}
+
 # Model that answers. Empty: the first that is configured, else the built-in "offline".
 MEMORY_MODEL = env.str("MEMORY_MODEL", "")
 OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "")

@@ -1,5 +1,9 @@
 """Addresses of the HTTP API over :class:`recall.memory.Memory`, each path in full."""
 
+import re
+from collections.abc import Callable
+
+from django.http import HttpResponse
 from django.urls import path
 from django.urls.resolvers import URLPattern
 
@@ -94,11 +98,16 @@ aliases = {
 }
 
 
-def _patterns(routes: dict, prefix: str = "") -> list[URLPattern]:
+def _patterns(routes: dict[str, Callable[..., HttpResponse]]) -> list[URLPattern]:
     return [
-        path(f"{MEMORY}/{route}", view, name=prefix + route.replace("/", "-"))
+        path(f"{MEMORY}/{route}", view, name=_name(route))
         for route, view in routes.items()
     ]
+
+
+def _name(route: str) -> str:
+    """``threads-thread_id-messages`` for ``threads/<str:thread_id>/messages``."""
+    return re.sub(r"<\w+:(\w+)>", r"\1", route).replace("/", "-")
 
 
 urlpatterns = _patterns({**compatible, **additional, **aliases})

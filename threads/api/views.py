@@ -200,4 +200,5 @@ def idempotent(action: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
             headers={"Idempotent-Replayed": "true"},
         )
 
+    guarded.is_idempotent = True
     return guarded
