@@ -19,7 +19,13 @@ from agents.runs import mark_running
 from agents.wakes import RUN_STOP, THREAD_CHANGED, notify
 from recall.memory import Memory
 from threads.api.encoding import iso
-from threads.errors import Conflict, InvalidInput, OwnershipError
+from threads.errors import (
+    Conflict,
+    InvalidInput,
+    Issue,
+    MessageNotFound,
+    OwnershipError,
+)
 from threads.identifiers import new_id
 from threads.messages import normalise
 from threads.models import Message, Thread
@@ -59,7 +65,8 @@ def accept(agent_id: str, memory: Memory | None, order: Order, owner: str) -> Ac
     if memory is None or (order.thread_id is None and order.resource_id is None):
         return _unremembered(agent_id, order, owner)
     thread_id = order.thread_id or new_id()
-    if not order.options.remember:
+    config = memory.config.merged(order.options.memory)
+    if config.read_only or not order.options.remember:
         return _not_kept(agent_id, memory, thread_id, order, owner)
 
     def work() -> Accepted:
@@ -73,9 +80,14 @@ def accept(agent_id: str, memory: Memory | None, order: Order, owner: str) -> Ac
         is_busy = busy.exists()
         if is_busy and concurrent_runs() == "refuse":
             raise Conflict("The thread has a reply under way")
-        asked = _save_new(memory, thread, order)
-        _complete_calls(memory, thread, order)
+        replaced = None
+        if order.trigger == Run.Trigger.REGENERATE:
+            asked, replaced = _to_regenerate(memory, thread, order)
+        else:
+            asked = _save_new(memory, thread, order)
+            _complete_calls(memory, thread, order)
         run = _new_run(agent_id, thread, order, asked)
+        run.replaces_message_id = replaced.id if replaced else ""
         if not is_busy:
             mark_running(run, owner)
         run.save(force_insert=True)
@@ -90,10 +102,11 @@ def accept(agent_id: str, memory: Memory | None, order: Order, owner: str) -> Ac
 def _thread(memory: Memory, thread_id: str, order: Order) -> Thread:
     thread = memory.get_thread_by_id(thread_id)
     if thread is None:
-        if order.resource_id is None:
-            raise InvalidInput.of("memory.resource", NO_RESOURCE)
+        owner = order.resource_id or order.new_resource
+        if owner is None:
+            raise InvalidInput(NO_RESOURCE, [Issue("memory.resource", "is required")])
         return memory.create_thread(
-            resource_id=order.resource_id,
+            resource_id=owner,
             thread_id=thread_id,
             title=order.title,
             metadata=order.metadata,
@@ -131,8 +144,6 @@ def _save_new(memory: Memory, thread: Thread, order: Order) -> Message | None:
 
     A message that is in the thread already is left as it is.
     """
-    if order.trigger != Run.Trigger.SEND:
-        return Message.objects.filter(id=order.replaces or "").first()
     new = order.new_messages()
     ids = [m["id"] for m in new if isinstance(m, Mapping) and m.get("id")]
     known = {
@@ -148,6 +159,34 @@ def _save_new(memory: Memory, thread: Thread, order: Order) -> Message | None:
     if saved:
         return saved[-1]
     return known.get(ids[-1]) if ids else None
+
+
+def _to_regenerate(
+    memory: Memory, thread: Thread, order: Order
+) -> tuple[Message, Message | None]:
+    """The message that is answered again, and the reply that it had.
+
+    Named is the reply, else it is the thread's last one; a client that has dropped the
+    reply from its own list sends the question last.
+    """
+    messages = Message.objects.filter(thread_id=thread.id)
+    if order.replaces:
+        replaced = messages.filter(id=order.replaces).first()
+        if replaced is None:
+            raise MessageNotFound(order.replaces)
+    else:
+        replaced = messages.order_by("-created_at", "-position").first()
+    if replaced is not None and replaced.role == "user":
+        return replaced, None
+    asked = None
+    if replaced is not None:
+        before = messages.filter(role="user", created_at__lte=replaced.created_at)
+        asked = before.order_by("-created_at", "-position").first()
+    if asked is None:
+        asked = _save_new(memory, thread, order)
+    if asked is None:
+        raise InvalidInput.of("messages", "there is no message to answer again")
+    return asked, replaced
 
 
 def _here(message: Any) -> Any:
@@ -223,7 +262,6 @@ def _new_run(
         trigger=order.trigger,
         user_message_id=asked.id if asked else "",
         message_id=order.message_id or new_id(),
-        replaces_message_id="",
         options=options.as_json(),
     )
 

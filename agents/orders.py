@@ -56,12 +56,15 @@ class Order:
     """One turn, asked for.
 
     ``messages`` as callers write them: text, one message or a list. Without a thread and
-    a resource the turn is not remembered.
+    a resource the turn is not remembered. ``new_resource`` owns the thread if it must be
+    made and no resource is named. ``replaces`` is the id of the reply that is given
+    again, ``message_id`` that of the reply that is made.
     """
 
     messages: list[Any]
     thread_id: str | None = None
     resource_id: str | None = None
+    new_resource: str | None = None
     title: str = ""
     metadata: dict[str, Any] | None = None
     options: TurnOptions = field(default_factory=TurnOptions)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.module_loading import autodiscover_modules
 
+from recall.profiles import Profile
 from threads.errors import NotFound
 
 if TYPE_CHECKING:
@@ -46,3 +47,12 @@ def get_agent_by_id(agent_id: str) -> Agent:
 def list_agents() -> list[Agent]:
     """All agents, in the order in which they were registered."""
     return list(_agents.values())
+
+
+def profile_of(agent_id: str) -> Profile | None:
+    """What an agent remembers with, for ``agentId`` on the wire."""
+    agent = _agents.get(agent_id)
+    if agent is None:
+        return None
+    memory = agent.get_memory()
+    return Profile(agent_id, memory.config if memory is not None else None)

@@ -112,6 +112,11 @@ async def stop_run(run_id: str, *, reach: Reach | None = None) -> Run:
     return run
 
 
+def stop_soon(run_id: str) -> None:
+    """:func:`stop_run` for callers that cannot wait."""
+    _executor().in_background(stop_run(run_id))
+
+
 async def continue_thread(thread_id: str) -> asyncio.Task[None] | None:
     """Begins the next queued run of a thread, unless one speaks or none waits."""
     executor = _executor()

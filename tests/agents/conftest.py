@@ -13,6 +13,7 @@ from agents.connections import close_readers
 from agents.event_log import event_writer
 from agents.registry import register, unregister
 from agents.wakes import wakes
+from tests.agents.provider import Provider
 
 
 async def _with_clean_end(work: Coroutine[Any, Any, Any]) -> Any:
@@ -34,5 +35,27 @@ def run_async(transactional_db: None) -> Callable[[Coroutine[Any, Any, Any]], An
 def agent() -> Iterator[Agent]:
     """An agent on the offline model that remembers ten messages."""
     made = register(Agent("test-agent", model="offline", memory=True))
+    yield made
+    unregister(made.id)
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[Provider]:
+    """A provider that the models named ``openai:…`` reach."""
+    made = Provider()
+    settings.OPENAI_BASE_URL = made.url
+    settings.OPENAI_API_KEY = "sk-very-secret"
+    settings.MEMORY = settings.MEMORY | {
+        "MODEL_FIRST_TOKEN_TIMEOUT": 1.0,
+        "MODEL_STALL_TIMEOUT": 0.5,
+    }
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def talker(provider: Provider) -> Iterator[Agent]:
+    """An agent whose model is at the provider."""
+    made = register(Agent("talker", model="openai:stub", memory=True))
     yield made
     unregister(made.id)
