@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from agents.models import Run
+from agents.providers.offline import OFFLINE
 from agents.studio.parts import Part, parts_of
 from threads.models import Message, Thread
 
@@ -150,14 +151,10 @@ def _author(role: str, run: Run | None) -> str:
 
 
 def _note(run: Run | None) -> str:
-    if run is None:
+    """Which model replied; the built-in one is said not to be a language model."""
+    if run is None or not run.model:
         return ""
-    offline = run.model == "offline" or run.provider == "offline"
-    return (
-        "Not a language model: answered by the built-in offline model"
-        if offline
-        else ""
-    )
+    return "offline, not a language model" if run.model == OFFLINE else run.model
 
 
 def _outcome(run: Run | None) -> Outcome | None:

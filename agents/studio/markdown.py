@@ -27,6 +27,8 @@ REL = "noopener noreferrer nofollow ugc"
 # Characters above which code is shown without colours: lexers take their time.
 MAX_COLOURED = 50_000
 
+# Pages have no inline styles: the alignment of a table's column becomes a class.
+_ALIGNMENTS = {"text-align:right": "end", "text-align:center": "center"}
 _TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "a", "blockquote", "code", "pre"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "input"),
@@ -193,7 +195,11 @@ def _table_close(self, tokens, index, options, env) -> str:
 
 def _with_direction(self, tokens, index, options, env) -> str:
     # Each block finds its own direction, so that scripts can be mixed.
-    tokens[index].attrSet("dir", "auto")
+    token = tokens[index]
+    token.attrSet("dir", "auto")
+    alignment = _ALIGNMENTS.get(str(token.attrs.pop("style", "")))
+    if alignment:
+        token.attrSet("class", alignment)
     return self.renderToken(tokens, index, options, env)
 
 
