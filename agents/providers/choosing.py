@@ -18,6 +18,7 @@ from openai import AsyncOpenAI
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from agents.providers.local import LOCAL_MODELS, local_server_url
@@ -92,4 +93,7 @@ def _chat_completions(model: str, url: str, key: str) -> Model:
         # A refusal that says when to come back is tried again by the turn itself.
         max_retries=0,
     )
-    return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=client))
+    # A stream that ends without saying why was cut off.
+    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    provider = OpenAIProvider(openai_client=client)
+    return OpenAIChatModel(model, provider=provider, profile=profile)

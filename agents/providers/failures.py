@@ -92,5 +92,5 @@ def described(error: BaseException) -> Failure:
         case ai.UnexpectedModelBehavior():
             return Failure("Nonsense", "The model sent something unreadable.")
         case ai.ModelAPIError():
-            return Failure("ProviderError", "The connection to the model broke.")
+            return Failure("ProviderError", "The model's reply was cut off.")
     return Failure("Error", "The reply failed because of a fault in the server.")

@@ -14,6 +14,7 @@ from agents.event_log import event_writer
 from agents.registry import register, unregister
 from agents.wakes import wakes
 from tests.agents.provider import Provider
+from tests.agents.server import Server
 
 
 async def _with_clean_end(work: Coroutine[Any, Any, Any]) -> Any:
@@ -59,3 +60,18 @@ def talker(provider: Provider) -> Iterator[Agent]:
     made = register(Agent("talker", model="openai:stub", memory=True))
     yield made
     unregister(made.id)
+
+
+@pytest.fixture
+def server(
+    transactional_db: None, database_url: str, provider: Provider
+) -> Iterator[Server]:
+    """A web process whose configured model is at the provider."""
+    made = Server(
+        database_url,
+        MEMORY_MODEL="openai:stub",
+        OPENAI_BASE_URL=provider.url,
+        OPENAI_API_KEY="sk-very-secret",
+    )
+    yield made
+    made.stop()

@@ -23,7 +23,8 @@ def test_generate_makes_thread_and_resource_and_stores_both_messages(run_async, 
 def test_log_is_numbered_without_a_gap_and_ends_with_the_state(run_async, agent):
     async def work():
         started = await start_run(agent, order_of("Hello there", memory=MEMORY))
-        assert not started.queued and not started.attached
+        assert not started.queued
+        assert not started.attached
         assert started.user_message.text == "Hello there"
         return [event async for event in read_events(started.run.id)]
 
