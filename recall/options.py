@@ -97,11 +97,6 @@ class Options:
             values[name] = theirs
         return type(self)(**values)
 
-    def replace(self, **changes: Any) -> Self:
-        """A copy with ``changes``; what was not given before stays a default."""
-        values = {name: getattr(self, name) for name in self.given}
-        return type(self)(**{**values, **changes})
-
 
 def snake_case(key: Any) -> Any:
     """``topK`` as ``top_k``; what is already in snake_case stays."""
@@ -128,16 +123,17 @@ def one_of(*choices: str) -> Check:
     return check
 
 
-def whole_number(lowest: int, highest: int = 2**63 - 1) -> Check:
+def whole_number(lowest: int, highest: int | None = None) -> Check:
     def check(value: Any, path: str) -> int:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
             raise InvalidInput.of(path, "must be a whole number")
-        if not lowest <= value <= highest:
-            raise InvalidInput.of(
-                path, f"must be a whole number from {lowest} to {highest}"
-            )
+        if value < lowest or (highest is not None and value > highest):
+            limits = f"of at least {lowest}"
+            if highest is not None:
+                limits = f"from {lowest} to {highest}"
+            raise InvalidInput.of(path, f"must be a whole number {limits}")
         return value
 
     return check

@@ -104,9 +104,10 @@ def normalise(
                 thread_id=owner,
                 resource_id=identifier(values, "resource_id", path) or resource_id,
                 role=message_role(values, path),
-                type=message_type(values.get("type"), _spelt(values, "type", path)),
+                type=message_type(values.get("type"), f"{path}.type"),
                 content=content,
                 text=plain_text(content),
+                updated_at=moment,
                 created_at=moment
                 if created_at is None
                 else parse_moment(created_at, _spelt(values, "created_at", path)),
@@ -245,9 +246,10 @@ def message_type(value: Any, path: str) -> str:
 
 def identifier(values: Mapping[str, Any], name: str, path: str) -> str | None:
     """The id under ``name``; None when it is missing, null or empty."""
-    value, field = values.get(name), _spelt(values, name, path)
+    value = values.get(name)
     if value is None or value == "":
         return None
+    field = _spelt(values, name, path)
     if not isinstance(value, str):
         raise InvalidInput.of(field, "must be text")
     if not value.strip():

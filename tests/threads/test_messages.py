@@ -354,7 +354,7 @@ def test_message_without_a_thread_is_refused():
 
 def test_nesting_has_an_end():
     deep = []
-    for _ in range(200):
+    for _ in range(400):
         deep = [deep]
     assert refused(said(metadata={"k": deep})).startswith(
         "messages.1.content.metadata.k"
