@@ -12,7 +12,7 @@ from threads.identifiers import now
 from threads.json_values import json_value
 from threads.messages import identifier, message_role, message_type
 from threads.models import Message
-from threads.parts import check_parts, plain_text
+from threads.parts import check_content, plain_text
 from threads.reach import Reach
 from threads.saving import write_changed
 from threads.transactions import ATTEMPTS, locked_owners, whole
@@ -102,8 +102,7 @@ def _content_change(value: Any, field: str) -> dict[str, Any]:
         return {"parts": [{"type": "text", "text": value}], "content": value}
     if not isinstance(value, Mapping):
         raise InvalidInput.of(field, "must be an object")
-    if "parts" in value:
-        check_parts(value["parts"], f"{field}.parts")
+    check_content(value, field)
     if value.get("format", 2) != 2:
         raise InvalidInput.of(f"{field}.format", "must be 2")
     metadata = value.get("metadata")
