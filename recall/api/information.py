@@ -59,7 +59,7 @@ def config_json(config: MemoryConfig) -> dict[str, Any]:
         "enabled": working.enabled,
         "template": working.template or DEFAULT_TEMPLATE,
     }
-    if working.enabled:
+    if "scope" in working.given:
         notes["scope"] = working.scope
     if working.schema is not None:
         notes["schema"] = working.schema

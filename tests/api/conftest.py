@@ -20,6 +20,7 @@ CONFIGS: dict[str, Any] = {
         "workingMemory": {"enabled": True, "template": "# User\n- name:\n"},
     },
     "agentT": {
+        "semanticRecall": {"topK": 2, "messageRange": 1, "scope": "thread"},
         "workingMemory": {
             "enabled": True,
             "scope": "thread",
@@ -30,7 +31,7 @@ CONFIGS: dict[str, Any] = {
                     "age": {"type": "number"},
                 },
             },
-        }
+        },
     },
     "agentPlain": {},
     "agentNoMem": None,

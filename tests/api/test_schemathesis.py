@@ -24,7 +24,7 @@ CHECKS = [
     response_schema_conformance,
 ]
 # More in the integration run than at a desk.
-EXAMPLES = 25 if os.environ.get("CI") else 8
+EXAMPLES = 25 if os.environ.get("CI") else 3
 
 
 @schema.parametrize()
