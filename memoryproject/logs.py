@@ -32,7 +32,7 @@ def logging_settings(level: str, form: str) -> dict[str, Any]:
         cache_logger_on_first_use=True,
     )
     last = (
-        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if form == "json"
         else [structlog.dev.ConsoleRenderer()]
     )
