@@ -28,6 +28,9 @@ from threads.errors import InvalidInput, NotConfigured
 
 DEFAULT_LAST_MESSAGES = 10
 
+# The largest whole number that JavaScript holds exactly; clients use it for "all".
+MOST_MESSAGES = 2**53 - 1
+
 Scope = Literal["resource", "thread"]
 Mode = Literal["hybrid", "vector", "lexical"]
 
@@ -216,7 +219,7 @@ class GenerateTitle(Options):
 def _last_messages(value: Any, path: str) -> int | Literal[False]:
     if value is False:
         return False
-    return whole_number(0)(value, path)
+    return whole_number(0, MOST_MESSAGES)(value, path)
 
 
 @dataclass(frozen=True)

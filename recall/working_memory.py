@@ -136,8 +136,7 @@ def update_working_memory(
     options = _enabled(config)
     if (value is None) == (merge is None):
         raise InvalidInput.of("value", "give either value or merge")
-    if author not in Author.values:
-        raise InvalidInput.of("author", f"must be one of {', '.join(Author.values)}")
+    _known_author(author)
 
     def change(current: str | None) -> str:
         if merge is not None:
@@ -198,6 +197,9 @@ def restore_working_memory(
     Raises NotFound when there is no such revision.
     """
     options = _enabled(config)
+    _known_author(author)
+    if isinstance(revision, bool) or not isinstance(revision, int):
+        raise InvalidInput.of("revision", "must be the number of a revision")
 
     def work() -> WorkingMemoryState:
         owner = owner_of(reach, options, thread_id, resource_id, lock=True)
@@ -244,6 +246,11 @@ def _enabled(config: MemoryConfig) -> WorkingMemoryConfig:
     if not config.working_memory.enabled:
         raise NotConfigured(NOT_ENABLED)
     return config.working_memory
+
+
+def _known_author(author: str) -> None:
+    if author not in Author.values:
+        raise InvalidInput.of("author", f"must be one of {', '.join(Author.values)}")
 
 
 def _locked(owner: Owner) -> WorkingMemory:

@@ -51,8 +51,9 @@ def plain_text(content: Any) -> str:
 
 
 def check_content(content: Mapping[str, Any], field: str) -> None:
-    """Raises InvalidInput unless the content is one that readers can rely on."""
-    check_parts(content.get("parts"), f"{field}.parts")
+    """Raises InvalidInput unless readers can rely on the content, or what is of it."""
+    if "parts" in content:
+        check_parts(content["parts"], f"{field}.parts")
     for key in ("experimental_attachments", "toolInvocations"):
         if content.get(key) is not None:
             _check_objects(content[key], f"{field}.{key}")

@@ -336,6 +336,8 @@ def test_restoring_a_revision_that_never_was_is_refused():
     write(value="one", resource_id="res-a")
     with pytest.raises(NotFound):
         restore_working_memory(EVERYTHING, RESOURCE, 9, resource_id="res-a")
+    with pytest.raises(InvalidInput):
+        restore_working_memory(EVERYTHING, RESOURCE, "1", resource_id="res-a")
     assert read(resource_id="res-a").revision == 1
 
 

@@ -50,6 +50,12 @@ def test_shown_message_comes_back_the_same_after_being_stored(vector, version):
     assert to_ai_sdk_v5_messages(stored, version=version) == [shown]
 
 
+def test_tool_message_is_shown_as_the_assistants():
+    stored = {**SINGLE[0]["input"], "role": "tool"}
+    assert to_ai_sdk_v5_messages(stored)[0]["role"] == "assistant"
+    assert to_ai_sdk_v4_messages(stored)[0]["role"] == "assistant"
+
+
 def test_unknown_version_is_refused():
     with pytest.raises(InvalidInput) as refusal:
         to_ai_sdk_v5_messages([], version="v9")

@@ -39,7 +39,9 @@ def _v5_message(source: Source, *, v5: bool) -> dict[str, Any]:
     if source.role == "signal":
         role, parts = "assistant", [source.signal()]
     else:
-        role, parts = source.role, _v5_parts(source, v5=v5)
+        # A chat has no role for tools: what they answered is shown as the assistant's.
+        role = "assistant" if source.role == "tool" else source.role
+        parts = _v5_parts(source, v5=v5)
     return {
         "id": source.id,
         "role": role,
@@ -98,7 +100,8 @@ def _v4_message(source: Source) -> dict[str, Any]:
     if source.role == "signal":
         role, text, parts = "assistant", "", [source.signal()]
     else:
-        role, text, parts = source.role, _last_text(source), _v4_parts(source)
+        role = "assistant" if source.role == "tool" else source.role
+        text, parts = _last_text(source), _v4_parts(source)
     message: dict[str, Any] = {
         "id": source.id,
         "role": role,
