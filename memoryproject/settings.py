@@ -265,20 +265,24 @@ CELERY_TASK_ROUTES = {
 }
 WORKER_QUEUES = ["titles", "default", "embeddings"]
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
-# Each run is worth nothing once the next is due, so it expires then.
+PERIODIC_TASKS = {
+    "recall.tasks.sweep_embeddings": 30.0,
+    "agents.tasks.sweep_titles": 30.0,
+    "agents.tasks.interrupt_dead_runs": 10.0,
+    "agents.tasks.prune_run_events": 300.0,
+}
+# A run that was not begun when the next is due has become worthless.
 CELERY_BEAT_SCHEDULE = {
     task.rsplit(".", 1)[1]: {
         "task": task,
         "schedule": seconds,
         "options": {"expires": seconds},
     }
-    for task, seconds in {
-        "recall.tasks.sweep_embeddings": 30.0,
-        "agents.tasks.sweep_titles": 30.0,
-        "agents.tasks.interrupt_dead_runs": 10.0,
-        "agents.tasks.prune_run_events": 300.0,
-    }.items()
+    for task, seconds in PERIODIC_TASKS.items()
 }
+# Of those, only failures are kept among the results: there are thousands a day.
+CELERY_TASK_ANNOTATIONS = {task: {"ignore_result": True} for task in PERIODIC_TASKS}
+CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = True
 
 # Logging: readable lines on a terminal, one JSON object a line elsewhere.
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO").upper()

@@ -30,9 +30,10 @@ from memoryproject.embedded.postgres import EmbeddedPostgres
 from memoryproject.embedded.processes import spawn
 from memoryproject.instance import ChildRecords, InstanceLock
 from memoryproject.reachability import explain, first_line
+from memoryproject.static_files import collect_static
 
 # Seconds.
-READY_TIMEOUT = 60.0
+READY_TIMEOUT = 120.0
 STOP_PATIENCE = 15.0
 POLL_INTERVAL = 0.2
 LAST_LINES = 15
@@ -125,7 +126,12 @@ class Supervisor:
             self.say("Starting the broker …")
             self.broker.start()
             self.add("broker", self.broker.process, self.broker.log)
-        self.prepare()
+        self.require_database()
+        self.say("Bringing the database and the static files up to date …")
+        self.prepare(collect_static)
+        # It starts while the tables are made, and is announced when both are ready.
+        self.spawn("server", "memoryproject.server", death_signal=signal.SIGTERM)
+        self.prepare(lambda: call_command("migrate", interactive=False, verbosity=0))
         self.say("Starting the worker and the web server …")
         self.spawn(
             "worker",
@@ -134,13 +140,7 @@ class Supervisor:
             *("--without-gossip", "--without-mingle", "--hostname", "worker@%h"),
             # A crash of the supervisor ends the worker as a crash: its tasks return.
             death_signal=signal.SIGKILL,
-            environment={"DATABASE_POOL_MAX": "0"},
-        )
-        self.spawn(
-            "server",
-            "memoryproject.server",
-            death_signal=signal.SIGTERM,
-            environment={},
+            DATABASE_POOL_MAX="0",
         )
         self.wait_until_healthy()
         self.say(
@@ -161,35 +161,34 @@ class Supervisor:
         name: str,
         *module: str,
         death_signal: signal.Signals,
-        environment: dict[str, str],
+        **variables: str,
     ) -> None:
-        inherited = dict(os.environ)
+        environment = dict(os.environ)
         # Set for commands by manage.py; the server has a pool.
-        inherited.pop("DATABASE_POOL_MAX", None)
-        if given := os.environ.get("SERVER_DATABASE_POOL_MAX"):
-            inherited["DATABASE_POOL_MAX"] = given
+        environment.pop("DATABASE_POOL_MAX", None)
+        if given := environment.get("SERVER_DATABASE_POOL_MAX"):
+            environment["DATABASE_POOL_MAX"] = given
         log = self.logs / f"{name}.log"
         process = spawn(
             [sys.executable, "-m", *module],
             log=log,
             death_signal=death_signal,
-            environment=inherited | environment | {"PYTHONUNBUFFERED": "1"},
+            environment=environment | variables | {"PYTHONUNBUFFERED": "1"},
             cwd=settings.BASE_DIR,
         )
         self.add(name, process, log)
 
-    def prepare(self) -> None:
-        """Brings the database's tables and the static files up to date."""
+    def require_database(self) -> None:
         try:
             connections["default"].ensure_connection()
         except OperationalError as error:
             raise Failure(explain(error) or first_line(error)) from error
         except DatabaseFault as error:
             raise Failure(first_line(error)) from error
+
+    def prepare(self, step: Callable[[], object]) -> None:
         try:
-            self.say("Bringing the database up to date …")
-            call_command("migrate", interactive=False, verbosity=0)
-            call_command("collectstatic", interactive=False, verbosity=0)
+            step()
         except SystemCheckError as error:
             raise Failure(str(error)) from error
         except (CommandError, DatabaseFault, OSError) as error:

@@ -1,7 +1,8 @@
 """What the system check says about a database."""
 
 import pytest
-from django.core.checks import run_checks
+from django.core.checks import Tags, run_checks
+from django.core.checks.registry import registry
 
 from memoryproject.checks import DatabaseFacts, check_database, problems, version
 
@@ -39,7 +40,8 @@ def test_embedded_database_passes():
 
 @pytest.mark.django_db
 def test_check_is_registered_for_databases():
-    assert run_checks(databases=["default"]) == []
+    assert check_database in registry.get_checks()
+    assert run_checks(tags=[Tags.database], databases=["default"]) == []
 
 
 def test_check_asks_nothing_of_a_database_that_was_not_named():
