@@ -23,7 +23,7 @@ from threads.errors import Conflict, NotFound
 INDEX_FROM = 10_000
 # hnsw: links of a node, and candidates while building. bench/semantic.py measures them.
 INDEX_M = 16
-INDEX_EF_CONSTRUCTION = 128
+INDEX_EF_CONSTRUCTION = 64
 # pgvector cannot index longer halfvec vectors.
 INDEX_MAX_DIMENSIONS = 4000
 

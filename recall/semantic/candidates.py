@@ -20,7 +20,7 @@ from recall.semantic.scope import Matching, Scope
 from recall.semantic.table import Question, Table, best_of_chunks, integers
 
 # Candidates of each side, at least; a search for more hits takes twice their number.
-CANDIDATES = 150
+CANDIDATES = 100
 # Messages of the sample: the deviation is then known within about 4 %.
 SAMPLE = 300
 # Messages that the words may bring in for ranking. Beyond it only the rarer words of
@@ -146,7 +146,7 @@ def compare(
     """The messages that may be among the best, and their neighbours, with scores."""
     wanted = max(CANDIDATES, 2 * top_k)
     size = max(scope.size(), 1)
-    sample = _sample(question, scope)
+    sample = _sample(question, scope) if question.terms else _Sample(1.0, 0.0, 0.0)
     words = _words(question.terms, scope, matching, size, sample.mean_length, wanted)
     similar, similarities = nearest.neighbours(
         question, scope, matching, size=size, wanted=wanted

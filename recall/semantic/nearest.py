@@ -19,7 +19,7 @@ from recall.semantic.table import Question, integers
 
 # Microseconds, measured by bench/semantic.py on 512 dimensions: one vector read and
 # compared, and one step of the walk. Only their ratio matters.
-READ = 0.7
+READ = 2.0
 STEP = 6.0
 # Candidates that the walk keeps: recall@10 of 0.98 and more against exact search.
 EF_SEARCH = 400
@@ -87,13 +87,13 @@ def neighbours(
     reading = remaining if matching is not None and remaining <= FEW else size
     found = None
     if has_index(question.space.id) and walked * STEP < reading * READ:
-        found = _by_index(question, scope, matching, wanted, walked)
+        found = by_index(question, scope, matching, wanted, walked)
     if found is None or len(found[0]) < min(wanted, remaining):
-        found = _exact(question, scope, matching, wanted)
+        found = exact(question, scope, matching, wanted)
     return found
 
 
-def _exact(
+def exact(
     question: Question, scope: Scope, matching: Matching | None, wanted: int
 ) -> tuple[np.ndarray, np.ndarray]:
     condition, params = _condition(scope, matching)
@@ -105,7 +105,7 @@ def _exact(
         return _numbers(cursor.fetchone())
 
 
-def _by_index(
+def by_index(
     question: Question,
     scope: Scope,
     matching: Matching | None,

@@ -19,7 +19,7 @@ K1 = 0.9
 B = 0.4
 # A message gains this share of the scores of the message next to it, and of the one
 # after that, on both sides: an answer is often recognised by its question.
-NEIGHBOUR_SHARES = (0.4, 0.2)
+NEIGHBOUR_SHARES = (0.5, 0.25)
 # Standard deviations above the mean from which one side is a reason by itself.
 REASON = 1.0
 

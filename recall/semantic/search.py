@@ -86,15 +86,14 @@ def search(
         vector=meaning.vector,
         space=meaning.space,
     )
-    table = _compare(
-        question,
-        scope,
-        None if matching is None else Matching(matching, scope),
-        config,
-    )
+    among = None if matching is None else Matching(matching, scope)
+    size = scope.count(WHOLE_SCOPE + 1)
+    if size <= WHOLE_SCOPE:
+        table = whole.compare(question, scope, among)
+    else:
+        table = candidates.compare(question, scope, among, top_k=config.top_k)
     problem = meaning.problem
-    compared = np.isfinite(table.meaning)
-    if meaning.vector is not None and compared.size and not compared.any():
+    if meaning.vector is not None and size and not np.isfinite(table.meaning).any():
         problem = "nothing in this scope is embedded yet"
     return SearchResult(
         hits=_hits(table, question.terms, scope, config),
@@ -119,17 +118,6 @@ def _meaning_of(query: str) -> _Meaning:
         logger.warning("The query was not embedded: %s", error)
         return _Meaning(problem=f"the embedder {space.embedder} did not answer")
     return _Meaning(vector, space, tokens)
-
-
-def _compare(
-    question: Question,
-    scope: Scope,
-    matching: Matching | None,
-    config: SemanticRecall,
-) -> Table:
-    if scope.count(WHOLE_SCOPE + 1) <= WHOLE_SCOPE:
-        return whole.compare(question, scope, matching)
-    return candidates.compare(question, scope, matching, top_k=config.top_k)
 
 
 def _hits(

@@ -34,42 +34,35 @@ FROM recall_embedding e WHERE {scope} AND e.space_id = %s
 
 
 def compare(question: Question, scope: Scope, matching: Matching | None) -> Table:
-    """Every message of the scope with its scores."""
+    """Every message of the scope with its scores.
+
+    Without words to look for, only the messages that have a vector.
+    """
+    of_vectors, similarities = _similarities(question, scope)
+    if not question.terms:
+        positions = np.unique(of_vectors)
+        nothing = np.zeros(len(positions))
+        return _table(
+            positions=positions,
+            runs=np.arange(len(positions)),
+            word_counts=np.zeros((0, len(positions))),
+            words=nothing,
+            meaning=best_of_chunks(positions, of_vectors, similarities),
+            allowed=_allowed(positions, matching),
+        )
     with connection.cursor() as cursor:
         cursor.execute(_WORDS.format(scope=scope.sql("t")), scope.params)
-        positions, threads, lengths, sizes, terms, counts = cursor.fetchone()
-        positions = integers(positions, ">i8").astype(np.int64)
-        sizes = integers(sizes, ">i4")
-        size = len(positions)
-        meaning = np.full(size, np.nan)
-        if question.vector is not None and question.space is not None and size:
-            cursor.execute(
-                _MEANING.format(scope=scope.sql("e")),
-                [question.vector_text, *scope.params, question.space.id],
-            )
-            of_vectors, similarities = cursor.fetchone()
-            meaning = best_of_chunks(
-                positions,
-                integers(of_vectors, ">i8"),
-                integers(similarities, ">f4").astype(float),
-            )
-        allowed = np.ones(size, dtype=bool)
-        if matching is not None:
-            sql, params = matching.select("position")
-            cursor.execute(
-                "SELECT string_agg(int8send(m.position), ''::bytea) "
-                f"FROM ({sql}) AS m (position)",
-                params,
-            )
-            allowed = np.isin(positions, integers(cursor.fetchone()[0], ">i8"))
+        row = cursor.fetchone()
+    positions = integers(row[0], ">i8").astype(np.int64)
+    lengths = integers(row[2], ">i4").astype(float)
+    size = len(positions)
     word_counts = ranking.term_counts(
         question.terms,
-        integers(terms, "<u4"),
-        integers(counts, "u1"),
-        np.repeat(np.arange(size), sizes),
+        integers(row[4], "<u4"),
+        integers(row[5], "u1"),
+        np.repeat(np.arange(size), integers(row[3], ">i4")),
         size,
     )
-    lengths = integers(lengths, ">i4").astype(float)
     words = ranking.bm25(
         word_counts,
         lengths,
@@ -77,9 +70,57 @@ def compare(question: Question, scope: Scope, matching: Matching | None) -> Tabl
         found_in=(word_counts > 0).sum(axis=1),
         mean_length=float(lengths.mean()) if size else 0.0,
     )
+    return _table(
+        positions=positions,
+        runs=integers(row[1], ">i4"),
+        word_counts=word_counts,
+        words=words,
+        meaning=best_of_chunks(positions, of_vectors, similarities),
+        allowed=_allowed(positions, matching),
+    )
+
+
+def _similarities(question: Question, scope: Scope) -> tuple[np.ndarray, np.ndarray]:
+    """Handles and similarities of all vectors in the scope."""
+    row = (None, None)
+    if question.vector is not None and question.space is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _MEANING.format(scope=scope.sql("e")),
+                [question.vector_text, *scope.params, question.space.id],
+            )
+            row = cursor.fetchone()
+    return (
+        integers(row[0], ">i8").astype(np.int64),
+        integers(row[1], ">f4").astype(float),
+    )
+
+
+def _allowed(positions: np.ndarray, matching: Matching | None) -> np.ndarray:
+    if matching is None:
+        return np.ones(len(positions), dtype=bool)
+    sql, params = matching.select("position")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT string_agg(int8send(m.position), ''::bytea) "
+            f"FROM ({sql}) AS m (position)",
+            params,
+        )
+        return np.isin(positions, integers(cursor.fetchone()[0], ">i8"))
+
+
+def _table(
+    *,
+    positions: np.ndarray,
+    runs: np.ndarray,
+    word_counts: np.ndarray,
+    words: np.ndarray,
+    meaning: np.ndarray,
+    allowed: np.ndarray,
+) -> Table:
     return Table(
         positions=positions,
-        runs=integers(threads, ">i4"),
+        runs=runs,
         word_counts=word_counts,
         words=words,
         words_z=ranking.standardised(words),
