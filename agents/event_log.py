@@ -72,6 +72,11 @@ class LiveLog:
         return event
 
     @property
+    def is_complete(self) -> bool:
+        """Whether the last entry of all is here: the one that tells the end state."""
+        return bool(self.events) and self.events[-1].type == "run"
+
+    @property
     def last_seq(self) -> int:
         return self._last
 

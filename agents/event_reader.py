@@ -71,9 +71,10 @@ async def read_events(run_id: str, after: int = 0) -> AsyncIterator[Event]:
                 event = log.events[position]
                 position += 1
                 yield event
-            if log.ended:
+            if log.is_complete:
                 return
-            if log.lost.is_set():
+            if log.ended or log.lost.is_set():
+                # Somebody else ended it, or is going to: the table will tell.
                 break
             await log.change()
         after = position
