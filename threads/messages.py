@@ -20,7 +20,8 @@ from threads.errors import InvalidInput, TooLarge
 from threads.identifiers import MAX_ID_LENGTH, new_id, now, whole_milliseconds
 from threads.json_values import json_object, json_value
 from threads.models import Message
-from threads.parts import check_content, check_parts, from_core_parts, plain_text
+from threads.part_checks import check_content, check_ui_parts
+from threads.parts import from_core_parts, plain_text
 from threads.text import storable
 from threads.ui_messages.stored import from_ui_message
 
@@ -161,7 +162,7 @@ def _from_ui(message: Mapping[str, Any], path: str) -> Mapping[str, Any]:
         return message
     if content is not None and not isinstance(content, str):
         raise InvalidInput.of(f"{path}.content", "must be text beside parts")
-    check_parts(parts, f"{path}.parts")
+    check_ui_parts(parts, f"{path}.parts")
     stored = from_ui_message(message)
     for key in ("threadId", "resourceId"):
         stored.pop(key, None)

@@ -50,60 +50,6 @@ def plain_text(content: Any) -> str:
     return copy if isinstance(copy, str) else ""
 
 
-def check_content(content: Mapping[str, Any], field: str) -> None:
-    """Raises InvalidInput unless readers can rely on the content, or what is of it."""
-    if "parts" in content:
-        check_parts(content["parts"], f"{field}.parts")
-    for key in ("experimental_attachments", "toolInvocations"):
-        if content.get(key) is not None:
-            _check_objects(content[key], f"{field}.{key}")
-    _check_object(content, "providerMetadata", field)
-
-
-def check_parts(parts: Any, field: str) -> None:
-    """Raises InvalidInput unless every part is one that readers can rely on."""
-    if not isinstance(parts, Sequence) or isinstance(parts, str):
-        raise InvalidInput.of(field, "must be a list of parts")
-    for index, part in enumerate(parts):
-        path = f"{field}.{index}"
-        if not isinstance(part, Mapping):
-            raise InvalidInput.of(path, "must be an object")
-        kind = part.get("type")
-        if not isinstance(kind, str) or not kind:
-            raise InvalidInput.of(f"{path}.type", "must name the kind of the part")
-        if kind == "text" and not isinstance(part.get("text"), str):
-            raise InvalidInput.of(f"{path}.text", "must be text")
-        if kind == "tool-invocation":
-            _check_tool(part.get("toolInvocation"), f"{path}.toolInvocation")
-        if kind == "source" and not isinstance(part.get("source"), Mapping):
-            raise InvalidInput.of(f"{path}.source", "must be an object")
-        if kind == "reasoning" and part.get("details") is not None:
-            _check_objects(part["details"], f"{path}.details")
-        _check_object(part, "providerMetadata", path)
-
-
-def _check_tool(invocation: Any, path: str) -> None:
-    if not isinstance(invocation, Mapping):
-        raise InvalidInput.of(path, "must be an object")
-    for key in ("toolCallId", "toolName"):
-        if not isinstance(invocation.get(key), str):
-            raise InvalidInput.of(f"{path}.{key}", "must be text")
-    _check_object(invocation, "approval", path)
-
-
-def _check_object(holder: Mapping[str, Any], key: str, path: str) -> None:
-    if not isinstance(holder.get(key), Mapping | type(None)):
-        raise InvalidInput.of(f"{path}.{key}", "must be an object")
-
-
-def _check_objects(values: Any, path: str) -> None:
-    if not isinstance(values, list | tuple):
-        raise InvalidInput.of(path, "must be a list")
-    for index, value in enumerate(values):
-        if not isinstance(value, Mapping):
-            raise InvalidInput.of(f"{path}.{index}", "must be an object")
-
-
 def from_core_parts(parts: Sequence[Any], field: str) -> list[Any]:
     """The parts of a model's message (``content`` given as a list) as stored parts."""
     return [

@@ -63,7 +63,7 @@ def _v5_parts(source: Source, *, v5: bool) -> list[dict[str, Any]]:
             parts.append(ui_part(part, v5=v5, pending=pending))
     if not parts and content.get("content"):
         parts.append({"type": "text", "text": content["content"]})
-    extra = _v5_extra(source, {part.get("url") for part in parts}, kinds)
+    extra = _v5_extra(source, [part.get("url") for part in parts], kinds)
     parts = [*extra, *parts] if v5 else [*parts, *extra]
     if v5:
         asked = [
@@ -73,7 +73,7 @@ def _v5_parts(source: Source, *, v5: bool) -> list[dict[str, Any]]:
     return parts
 
 
-def _v5_extra(source: Source, urls: set[Any], kinds: set[Any]) -> list[dict[str, Any]]:
+def _v5_extra(source: Source, urls: list[Any], kinds: set[Any]) -> list[dict[str, Any]]:
     """What older messages keep beside their parts."""
     extra: list[dict[str, Any]] = []
     reasoning = source.content.get("reasoning")

@@ -159,7 +159,7 @@ def _as_it_came(natural: Part, kept: Mapping[str, Any], *, v5: bool) -> Part:
     came, absent = kept.get("set"), kept.get("unset")
     if not isinstance(came, Mapping):
         came = {}
-    if v5 and came.get("state") in LATER_STATES:
+    if v5 and str(came.get("state")) in LATER_STATES:
         came = {}
     shown = {**natural, **came}
     if isinstance(absent, list):

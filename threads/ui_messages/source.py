@@ -66,13 +66,14 @@ def sources(messages: Any) -> list[Source]:
     single = isinstance(messages, Mapping) or not isinstance(messages, Iterable)
     by_id: dict[str, Source] = {}
     for message in [messages] if single else messages:
-        source = _source(message)
+        source = source_of(message)
         by_id[source.id] = source
     shown = (source for source in by_id.values() if _shown(source))
     return sorted(shown, key=lambda source: source.created_at or "")
 
 
-def _source(message: Any) -> Source:
+def source_of(message: Any) -> Source:
+    """One message, whatever its role."""
     if isinstance(message, Mapping):
         given = message
 

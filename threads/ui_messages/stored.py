@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from threads.ui_messages.conversion import to_ai_sdk_v5_messages
+from threads.errors import InvalidInput
+from threads.part_checks import check_content
 from threads.ui_messages.parts import LATER_STATES, Part, ui_part
+from threads.ui_messages.source import source_of
 
 _STATES = {
     "input-streaming": "partial-call",
@@ -82,7 +84,7 @@ def _signal_again(
     message: Mapping[str, Any], stored: dict[str, Any]
 ) -> dict[str, Any] | None:
     """The signal that this message shows, if it shows nothing else and fully."""
-    parts = message.get("parts") or ()
+    parts, created_at = message.get("parts") or (), stored.get("createdAt")
     if len(parts) != 1 or parts[0].get("type") != "data-signal":
         return None
     data = parts[0].get("data")
@@ -91,12 +93,21 @@ def _signal_again(
     contents = data.get("contents")
     if isinstance(contents, str):
         contents = [{"type": "text", "text": contents}]
-    if not isinstance(contents, list):
+    if not isinstance(contents, list) or message.get("role") != "assistant":
         return None
-    content = {**stored["content"], "parts": contents}
-    signal = {**stored, "role": "signal", "type": data["type"], "content": content}
-    shown = to_ai_sdk_v5_messages(signal)
-    return signal if shown and shown[0]["parts"] == list(parts) else None
+    if created_at is not None and not _is_ours("createdAt", created_at):
+        return None
+    signal = {
+        **stored,
+        "role": "signal",
+        "type": data["type"],
+        "content": {**stored["content"], "parts": contents},
+    }
+    try:
+        check_content(signal["content"], "content")
+    except InvalidInput:
+        return None
+    return signal if source_of(signal).signal() == parts[0] else None
 
 
 def from_ui_parts(parts: Sequence[Mapping[str, Any]]) -> list[Part]:
