@@ -25,6 +25,7 @@ from recall.options import (
     whole_number,
 )
 from threads.errors import InvalidInput, NotConfigured
+from threads.json_values import json_object
 
 DEFAULT_LAST_MESSAGES = 10
 
@@ -114,15 +115,18 @@ def _schema(value: Any, path: str) -> Mapping[str, Any]:
         value = model_schema()
     if not isinstance(value, Mapping):
         raise InvalidInput.of(path, "must be a JSON Schema object or a pydantic model")
+    schema = json_object(value, path)
     try:
-        jsonschema.validators.validator_for(value).check_schema(value)
+        jsonschema.validators.validator_for(schema).check_schema(schema)
     except jsonschema.SchemaError as fault:
         raise InvalidInput.of(
             path, f"is not a JSON Schema: {fault.message[:200]}"
         ) from None
-    if value.get("type", "object") != "object":
+    except RecursionError:
+        raise InvalidInput.of(path, "is nested too deeply") from None
+    if schema.get("type", "object") != "object":
         raise InvalidInput.of(join(path, "type"), "must be object")
-    return dict(value)
+    return schema
 
 
 @dataclass(frozen=True)

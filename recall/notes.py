@@ -54,7 +54,7 @@ def template(config: WorkingMemoryConfig) -> dict[str, str]:
         return {"format": "markdown", "content": config.template or DEFAULT_TEMPLATE}
     return {
         "format": "json",
-        "content": json_text(_empty(config.schema, config.schema)),
+        "content": json_text(_empty(config.schema)),
     }
 
 
@@ -166,6 +166,8 @@ def _check(notes: dict[str, Any], schema: Mapping[str, Any], field: str) -> None
         raise InvalidInput.of(
             field, f"schema: no such reference {missing.ref}"
         ) from None
+    except RecursionError:
+        raise InvalidInput.of(field, "schema: refers to itself without end") from None
     if fault is not None:
         path = ".".join([field, *map(str, fault.absolute_path)])
         raise InvalidInput.of(path, fault.message[:300])
@@ -188,35 +190,42 @@ def _lenient(schema: Any) -> Any:
     return result
 
 
+# How far an empty instance is spelt out.
+_DEEPEST_FIELD = 8
+_MOST_FIELDS = 500
+
 _EMPTY = {"string": "", "number": 0, "integer": 0, "boolean": False, "array": []}
 
 
-def _empty(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Any:
+def _empty(schema: Mapping[str, Any]) -> Any:
     """An instance of the schema with nothing filled in."""
-    # A schema may refer to itself; its instances end where people stop reading.
-    if not isinstance(schema, Mapping) or depth > 8:
-        return None
-    if "default" in schema:
-        return schema["default"]
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        return _empty(_within(root, reference), root, depth + 1)
-    for choice in ("anyOf", "oneOf", "allOf"):
-        for option in schema.get(choice) or ():
-            value = _empty(option, root, depth + 1)
-            if value is not None:
-                return value
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((one for one in kind if one != "null"), None)
-    properties = schema.get("properties")
-    if kind == "object" or isinstance(properties, Mapping):
-        return {
-            name: _empty(inner, root, depth + 1)
-            for name, inner in (properties or {}).items()
-        }
-    value = _EMPTY.get(kind)
-    return list(value) if isinstance(value, list) else value
+    left = _MOST_FIELDS
+
+    def blank(part: Any, depth: int) -> Any:
+        nonlocal left
+        left -= 1
+        # A schema may refer to itself, and small ones may describe huge instances.
+        if not isinstance(part, Mapping) or depth > _DEEPEST_FIELD or left < 0:
+            return None
+        if "default" in part:
+            return part["default"]
+        if isinstance(part.get("$ref"), str):
+            return blank(_within(schema, part["$ref"]), depth + 1)
+        for choice in ("anyOf", "oneOf", "allOf"):
+            for option in part.get(choice) or ():
+                value = blank(option, depth + 1)
+                if value is not None:
+                    return value
+        kind = part.get("type")
+        if isinstance(kind, list):
+            kind = next((one for one in kind if one != "null"), None)
+        fields = part.get("properties")
+        if kind == "object" or isinstance(fields, Mapping):
+            return {k: blank(inner, depth + 1) for k, inner in (fields or {}).items()}
+        value = _EMPTY.get(kind)
+        return list(value) if isinstance(value, list) else value
+
+    return blank(schema, 0)
 
 
 def _within(root: Mapping[str, Any], reference: str) -> Any:

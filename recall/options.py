@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 from threads.errors import InvalidInput
+from threads.text import storable
 
 _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 
@@ -142,7 +143,7 @@ def whole_number(lowest: int, highest: int | None = None) -> Check:
 def text(value: Any, path: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput.of(path, "must be text")
-    return value
+    return storable(value)
 
 
 def switch(options: type[Options]) -> Check:

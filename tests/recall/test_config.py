@@ -129,6 +129,10 @@ def test_none_counts_as_not_given():
             "config.workingMemory.schema.type",
         ),
         ({"workingMemory": {"schema": {"type": 3}}}, "config.workingMemory.schema"),
+        (
+            {"workingMemory": {"schema": {"properties": {"a": {"pattern": "("}}}}},
+            "config.workingMemory.schema",
+        ),
         ({"generateTitle": {"minMessages": 0}}, "config.generateTitle.minMessages"),
         ({"readOnly": "no"}, "config.readOnly"),
         ({"lastMesages": 3}, "config.lastMesages"),
@@ -141,6 +145,14 @@ def test_mistake_is_named_by_its_field(values, field):
     with pytest.raises(InvalidInput) as refusal:
         MemoryConfig.parse(values, "config")
     assert refusal.value.issues[0].field == field
+
+
+def test_schema_nested_without_end_is_refused():
+    schema = {"type": "object"}
+    for _ in range(400):
+        schema = {"type": "object", "properties": {"a": schema}}
+    with pytest.raises(InvalidInput):
+        MemoryConfig.parse({"workingMemory": {"schema": schema}})
 
 
 def test_mistake_in_a_keyword_argument_is_named_too():

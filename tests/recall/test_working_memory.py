@@ -294,6 +294,28 @@ def test_schema_elsewhere_is_not_fetched():
     assert nothing_written()
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"$ref": "#/properties/a"},
+        {"$ref": "#/nowhere"},
+    ],
+)
+def test_schema_that_cannot_be_applied_is_refused(inner):
+    schema = {"type": "object", "properties": {"a": inner}}
+    config = MemoryConfig(working_memory={"schema": schema})
+    with pytest.raises(InvalidInput):
+        write(config, merge={"a": "x"}, resource_id="res-a")
+    assert nothing_written()
+
+
+def test_empty_instance_of_a_schema_that_refers_to_itself_has_an_end():
+    fields = {f"f{n}": {"$ref": "#"} for n in range(30)}
+    schema = {"type": "object", "properties": fields}
+    state = read(MemoryConfig(working_memory={"schema": schema}), resource_id="res-a")
+    assert len(state.template["content"]) < 100_000
+
+
 def test_either_value_or_merge_must_be_given():
     for change in ({}, {"value": "a", "merge": "b"}):
         with pytest.raises(InvalidInput):
