@@ -210,8 +210,19 @@ MEMORY = {
     "STUDIO_RESOURCE": env.str("MEMORY_STUDIO_RESOURCE", "local"),
     # Requests a minute for API keys that have no limit of their own; 0 is unlimited.
     "API_RATE_LIMIT": env.int("MEMORY_API_RATE_LIMIT", 0),
-    # Seconds until a model has begun its answer, and until a tool has ended.
+    # The agent that answers where none is named.
+    "CHAT_AGENT": env.str("MEMORY_CHAT_AGENT", "assistant"),
+    # What a send does while the thread's run speaks: "queue", "refuse" or "replace".
+    "CONCURRENT_RUNS": env.str("MEMORY_CONCURRENT_RUNS", "queue"),
+    # Whether a client's leaving stops the run that it asked for.
+    "STOP_ON_DISCONNECT": env.bool("MEMORY_STOP_ON_DISCONNECT", False),
+    # Tokens that what a model is shown may have; None is unlimited.
+    "CONTEXT_TOKENS": env.int("MEMORY_CONTEXT_TOKENS", 0) or None,
+    # Seconds until a model has begun its answer, between two pieces of it, and until a
+    # title is written or a tool has ended.
     "MODEL_FIRST_TOKEN_TIMEOUT": env.float("MEMORY_MODEL_FIRST_TOKEN_TIMEOUT", 60.0),
+    "MODEL_STALL_TIMEOUT": env.float("MEMORY_MODEL_STALL_TIMEOUT", 45.0),
+    "TITLE_TIMEOUT": env.float("MEMORY_TITLE_TIMEOUT", 60.0),
     "TOOL_TIMEOUT": env.float("MEMORY_TOOL_TIMEOUT", 60.0),
 }
 
