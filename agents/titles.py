@@ -136,8 +136,10 @@ def clean_title(text: str) -> str:
     text = next((line for line in text.splitlines() if line.strip(" " + _QUOTES)), "")
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
     text = re.sub(r"^(title|titel|titre)\s*[:：]\s*", "", text, flags=re.IGNORECASE)
-    text = " ".join(text.split()).strip(_QUOTES + " ").rstrip(".。 ")
+    text = " ".join(text.split()).strip(_QUOTES + " ").rstrip(".。 ").rstrip(_QUOTES)
     if len(text) > LONGEST:
-        cut = text[: LONGEST - 1]
-        text = (cut.rsplit(" ", 1)[0] if " " in cut[40:] else cut).rstrip(",;: ") + "…"
+        # With room for the ellipsis, at a word if there is one in the second half.
+        words, _, _ = text[:LONGEST].rpartition(" ")
+        cut = words if len(words) > LONGEST // 2 else text[: LONGEST - 1]
+        text = cut.rstrip(",;: ") + "…"
     return text

@@ -28,6 +28,7 @@ from agents.chunks import Chunk
 from agents.event_log import LiveLog
 from agents.event_reader import read_events
 from agents.executing import Executor
+from agents.model_events import Meter
 from agents.model_messages import to_model_messages
 from agents.models import Run
 from agents.orders import Order
@@ -36,7 +37,7 @@ from agents.providers.choosing import chosen_model, configured_model_name
 from agents.providers.failures import described
 from agents.providers.offline import OFFLINE
 from agents.registry import get_agent_by_id
-from agents.speaking import Meter, Speech, speak
+from agents.speaking import Speech, speak
 from agents.title_task import title_after
 from agents.tools import client_tools, working_memory_tool
 from agents.transcript import Transcript
@@ -262,6 +263,7 @@ def _speech(run: Run, agent: Agent, prepared: _Prepared, meter: Meter) -> Speech
         instructions=prepared.instructions,
         tools=tools,
         client_tools=client_tools(options.client_tools),
+        approved=frozenset(c for c, yes in options.approvals.items() if yes is True),
         ask_first=options.ask_first,
         settings=settings,
         max_steps=options.max_steps or agent.max_steps,
