@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.utils.safestring import SafeString
 
@@ -17,6 +18,8 @@ from threads.models import Thread
 
 # Who answers in Studio.
 AGENT = "assistant"
+# Copies of a thread that its header names.
+MAX_CLONES = 5
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Pane:
     entries: list[tuple[Entry, Live | None]]
     loose: list[Live]
     older: str
+    source: Thread | None = None
+    clones: Sequence[Thread] = ()
 
 
 def pane_of(thread: Thread) -> Pane:
@@ -53,7 +58,20 @@ def pane_of(thread: Thread) -> Pane:
         live = lives.pop(entry.id, None)
         # A new attempt is under way: how the last one ended is past.
         entries.append((replace(entry, outcome=None) if live else entry, live))
-    return Pane(entries, list(lives.values()), shown.older)
+    return Pane(
+        entries,
+        list(lives.values()),
+        shown.older,
+        source=_within_resource(thread, id=thread.source_thread_id),
+        clones=thread.clones.filter(resource_id=thread.resource_id).order_by(
+            "-created_at"
+        )[:MAX_CLONES],
+    )
+
+
+def _within_resource(thread: Thread, **one: Any) -> Thread | None:
+    """Another thread of the same owner, the only ones that are named on the page."""
+    return Thread.objects.filter(resource_id=thread.resource_id, **one).first()
 
 
 def live_of(run: Run) -> Live:

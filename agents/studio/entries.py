@@ -63,6 +63,7 @@ class Entry:
     memory: MemoryLine | None = None
     outcome: Outcome | None = None
     note: str = ""
+    superseded: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,7 @@ def _entry(
         memory=memory_line(asked) if is_user and asked is not None else None,
         outcome=_outcome(reply_of) or _outcome(silent),
         note=_note(reply_of),
+        superseded=bool((message.metadata or {}).get("regeneratedBy")),
     )
 
 
@@ -151,10 +153,8 @@ def _author(role: str, run: Run | None) -> str:
 
 
 def _note(run: Run | None) -> str:
-    """Which model replied; the built-in one is said not to be a language model."""
-    if run is None or not run.model:
-        return ""
-    return "offline, not a language model" if run.model == OFFLINE else run.model
+    """Which model replied; the built-in one says in each reply what it is."""
+    return "" if run is None or run.model == OFFLINE else run.model
 
 
 def _outcome(run: Run | None) -> Outcome | None:

@@ -8,13 +8,15 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
+from agents.registry import get_agent_by_id
 from agents.runs import get_run
+from agents.studio.conversation import AGENT
 from agents.studio.entries import context_view, transcript
 from agents.studio.sidebar import changed_rows, list_rows
 from agents.studio.viewer import Viewer, action
-from threads.errors import InvalidInput
+from threads.errors import InvalidInput, NotConfigured
 from threads.models import Message
 
 
@@ -112,12 +114,26 @@ def context(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     return render(request, "studio/_context.html", {"context": context_view(run)})
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @action
 def working_memory(request: HttpRequest, viewer: Viewer) -> HttpResponse:
-    """The notes kept about the viewer's resource."""
+    """The notes kept about the viewer's resource; a POST writes them.
+
+    What was written since the page was loaded is not overwritten: 412 says so.
+    """
     viewer = _listed(viewer, request)
-    state = viewer.memory.get_working_memory(resource_id=viewer.resource_id)
+    memory = get_agent_by_id(AGENT).get_memory(reach=viewer.caller.reach)
+    if memory is None or not memory.config.working_memory:
+        raise NotConfigured("Working memory is switched off for this agent.")
+    if request.method == "POST":
+        memory.update_working_memory(
+            value=request.POST.get("value", ""),
+            resource_id=viewer.resource_id,
+            author="user",
+            author_name=viewer.caller.name,
+            expected_revision=int(request.POST.get("revision", "0")),
+        )
+    state = memory.get_working_memory(resource_id=viewer.resource_id)
     return render(
         request, "studio/_working_memory.html", {"state": state, "viewer": viewer}
     )

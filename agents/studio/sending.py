@@ -23,6 +23,7 @@ from agents.studio.entries import entry
 from agents.studio.sidebar import one_row
 from agents.studio.viewer import Viewer, refusal_json, viewer_of
 from agents.turn import start_run, stop_run
+from agents.versions import edited, regenerated, version_before
 from recall.asynchronous import in_database_thread
 from threads.api.errors import Unauthorized
 from threads.errors import InvalidInput, MemoryFault, MessageNotFound
@@ -82,6 +83,35 @@ async def retry(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 @require_POST
 @async_action
+async def edit(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Sends a message in another wording, in a copy of what came before it."""
+    text = request.POST.get("text", "")
+    if not text.strip():
+        raise InvalidInput("The message is empty.")
+    message = await in_database_thread(_message, viewer, given(request, "message"))
+    agent = get_agent_by_id(AGENT)
+    version = await in_database_thread(
+        version_before, agent, viewer.caller.reach, message.thread_id, message.id
+    )
+    return await _begin(viewer, agent, edited(version, text, message.id))
+
+
+@require_POST
+@async_action
+async def again(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+    """Gives a reply again: beside the last one, an earlier one in a copy."""
+    message = await in_database_thread(
+        _message, viewer, given(request, "message"), Message.Role.ASSISTANT
+    )
+    agent = get_agent_by_id(AGENT)
+    _, order = await in_database_thread(
+        regenerated, agent, viewer.caller.reach, message.thread_id, message.id
+    )
+    return await _begin(viewer, agent, order)
+
+
+@require_POST
+@async_action
 async def stop(request: HttpRequest, viewer: Viewer, run_id: str) -> HttpResponse:
     """Asks the run to stop; harmless when it has ended."""
     run = await stop_run(run_id, reach=viewer.caller.reach)
@@ -95,11 +125,9 @@ async def _begin(viewer: Viewer, agent: Agent, order: Order) -> JsonResponse:
     )
 
 
-def _message(viewer: Viewer, message_id: str) -> Message:
+def _message(viewer: Viewer, message_id: str, role: str = Message.Role.USER) -> Message:
     reach = viewer.caller.reach
-    message = Message.objects.filter(
-        reach.q(), id=message_id, role=Message.Role.USER
-    ).first()
+    message = Message.objects.filter(reach.q(), id=message_id, role=role).first()
     if message is None:
         raise MessageNotFound(message_id)
     return message
@@ -108,12 +136,16 @@ def _message(viewer: Viewer, message_id: str) -> Message:
 def _sent(viewer: Viewer, run: Run, message: Message | None) -> dict[str, Any]:
     """What the page puts in place of the text that it sent."""
     row = one_row(viewer, run.thread_id)
+    # The run of a message that is sent again may have ended already.
+    reply = Message.objects.filter(id=run.message_id).first() if run.has_ended else None
     return {
         "run": run.id,
         "state": run.state,
+        "thread": run.thread_id,
         "url": reverse("studio-thread", args=[run.thread_id]),
         "message": fragment("_message", entry=entry(message)) if message else "",
         "live": "" if run.has_ended else fragment("_live", live=live_of(run)),
+        "reply": fragment("_message", entry=entry(reply)) if reply else "",
         "row": fragment("_row", row=row, current=run.thread_id) if row else "",
     }
 

@@ -58,13 +58,14 @@ def _ending(viewer: Viewer, run_id: str) -> dict[str, Any]:
     try:
         run = get_run(run_id, viewer.caller.reach)
     except MemoryFault:
-        return {"state": "deleted", "html": "", "question": "", "row": ""}
+        return {"state": "deleted", "html": "", "known": "", "row": ""}
     row = one_row(viewer, run.thread_id) if run.thread_id else None
     return {
         "state": run.state,
         "html": _message(run.message_id),
-        # The question again: what was remembered for it, or why it has no reply.
-        "question": _message(run.user_message_id),
+        # The question, with what was remembered for it or why it has no reply, and
+        # the reply in whose place this one was given.
+        "known": _message(run.user_message_id) + _message(run.replaces_message_id),
         "row": fragment("_row", row=row, current=run.thread_id) if row else "",
     }
 

@@ -7,7 +7,7 @@ import { Sidebar } from "./sidebar.js";
 
 const frame = document.getElementById("studio");
 const sidebar = new Sidebar();
-let pane = new Pane(document.getElementById("pane"), sidebar);
+let pane = new Pane(document.getElementById("pane"), sidebar, open);
 let opening = null;
 
 // Replaces the pane by another conversation's. A later click wins over an earlier one.
@@ -36,7 +36,7 @@ async function open(href, { push = true } = {}) {
   if (push) history.pushState({}, "", href);
   document.title = `${fresh.dataset.title} – Studio`;
   closeSidebar();
-  pane = new Pane(fresh, sidebar);
+  pane = new Pane(fresh, sidebar, open);
   sidebar.current(fresh.dataset.new ? "" : fresh.dataset.thread);
   if (matchMedia("(hover: hover)").matches) fresh.querySelector("#text").focus();
   announce(`Opened ${fresh.dataset.title}`);
@@ -57,7 +57,7 @@ function closeSidebar() {
 
 document.addEventListener("click", (event) => {
   const target = event.target;
-  const link = target.closest(".row-link, #new-thread, .brand");
+  const link = target.closest(".row-link, #new-thread, .brand, [data-open]");
   const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (link && plain) {
     event.preventDefault();
@@ -113,6 +113,22 @@ async function showPanel(button) {
     body.textContent = error.message;
   }
 }
+
+document.getElementById("panel").addEventListener("submit", async (event) => {
+  const form = event.target.closest("[data-notes]");
+  if (!form) return;
+  event.preventDefault();
+  try {
+    const response = await ask(form.dataset.notes, { fields: new FormData(form) });
+    form.parentElement.replaceChildren(fragment(await response.text()));
+    toast("The notes are saved.");
+  } catch (error) {
+    const line = form.querySelector(".dialog-error");
+    line.textContent =
+      error.status === 412 ? "They were changed meanwhile. Open them again." : error.message;
+    line.hidden = false;
+  }
+});
 
 document.getElementById("panel").addEventListener("click", (event) => {
   if (event.target.id === "panel") event.target.close();

@@ -8,9 +8,10 @@ import { ReplyStream } from "./stream.js";
 const NEAR = 48;
 
 export class Pane {
-  constructor(root, sidebar) {
+  constructor(root, sidebar, open) {
     this.root = root;
     this.sidebar = sidebar;
+    this.open = open;
     this.thread = root.dataset.thread;
     this.over = new AbortController();
     const { signal } = this.over;
@@ -140,9 +141,14 @@ export class Pane {
   }
 
   show(sent, bubble) {
-    const content = fragment(sent.message + sent.live);
-    const known = this.messages.querySelector(`[data-run="${CSS.escape(sent.run)}"]`);
-    if (known) content.querySelector("[data-run]")?.remove();
+    const content = fragment(sent.message + sent.live + sent.reply);
+    // Another request, or a reload, may have put the reply there already.
+    for (const article of content.querySelectorAll(".assistant")) {
+      const same = article.dataset.run
+        ? `[data-run="${CSS.escape(article.dataset.run)}"]`
+        : `[data-message="${CSS.escape(article.dataset.message)}"]`;
+      if (this.messages.querySelector(same)) article.remove();
+    }
     if (bubble) bubble.replaceWith(content);
     else this.messages.append(content);
     this.sidebar.place(sent.row, this.thread);
@@ -177,6 +183,60 @@ export class Pane {
     }
   }
 
+  // ---- other versions: nothing that was said is replaced
+
+  reword(article, messageId) {
+    const body = article.querySelector(".body");
+    const form = document.createElement("form");
+    form.className = "rewording";
+    form.innerHTML = '<textarea aria-label="The message in another wording" dir="auto"></textarea><p class="dialog-error" role="alert" hidden></p><div class="buttons"><button type="button">Cancel</button><button type="submit" class="primary">Send as new version</button></div>';
+    const field = form.querySelector("textarea");
+    field.value = body.querySelector(".plain")?.textContent || "";
+    const cancel = () => {
+      form.remove();
+      body.hidden = false;
+      article.querySelector("[data-edit]")?.focus();
+    };
+    form.querySelector("[type=button]").addEventListener("click", cancel);
+    form.addEventListener("keydown", (event) => event.key === "Escape" && cancel());
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const error = form.querySelector(".dialog-error");
+      try {
+        const fields = { message: messageId, text: field.value };
+        await this.takeVersion(this.root.dataset.editUrl, fields);
+      } catch (refused) {
+        error.textContent = refused.message;
+        error.hidden = false;
+      }
+    });
+    body.hidden = true;
+    body.after(form);
+    field.focus();
+  }
+
+  async again(messageId, button) {
+    button.disabled = true;
+    try {
+      await this.takeVersion(this.root.dataset.againUrl, { message: messageId });
+    } catch (error) {
+      this.composer.refuse(error.message);
+    }
+    button.disabled = false;
+  }
+
+  // The server decides whether another version goes on here or in a copy.
+  async takeVersion(url, fields) {
+    const sent = await (await ask(url, { fields })).json();
+    if (sent.thread === this.thread) {
+      this.show({ ...sent, message: "" }, null);
+      this.toEnd();
+      return;
+    }
+    this.sidebar.place(sent.row, sent.thread);
+    this.open(sent.url);
+  }
+
   // ---- replies in progress
 
   follow() {
@@ -195,10 +255,9 @@ export class Pane {
   finish(article, frame) {
     const content = fragment(frame.html);
     article.replaceWith(content);
-    if (frame.question) {
-      const question = fragment(frame.question);
-      const place = document.getElementById(question.firstElementChild.id);
-      if (place && this.root.contains(place)) place.replaceWith(question);
+    for (const known of fragment(frame.known).querySelectorAll("article")) {
+      const place = document.getElementById(known.id);
+      if (place && this.root.contains(place)) place.replaceWith(known);
     }
     this.stream = null;
     this.settle();
@@ -278,6 +337,8 @@ export class Pane {
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.load) this.loadOlder(button.closest("[data-older]"));
+    if (button.dataset.edit) this.reword(button.closest(".message"), button.dataset.edit);
+    if (button.dataset.again) this.again(button.dataset.again, button);
     if (button.dataset.retryMessage) this.retry(button.dataset.retryMessage, button);
   }
 }

@@ -110,3 +110,45 @@ def test_a_reply_that_got_lost_on_the_way_is_not_asked_for_twice(
     note.get_by_role("button", name="Retry").click()
     expect(replies(page)).to_have_count(1)
     assert api.texts("lost-answer") == [("user", "once only"), ("assistant", "Fine.")]
+
+
+def test_a_message_in_another_wording_leaves_the_first_version_as_it_was(
+    instance, open_page, api
+) -> None:
+    page = open_page(api.make_thread("reword", "Versions"))
+    send(page, "tea?")
+    expect(replies(page)).to_have_count(1)
+    page.locator(".message.user").hover()
+    page.get_by_role("button", name="Edit").click()
+    page.locator(".rewording textarea").fill("coffee?")
+    page.get_by_role("button", name="Send as new version").click()
+    expect(page.locator("#messages .body")).to_have_text(["coffee?", "Fine."])
+    expect(page.locator(".lineage")).to_contain_text("Copied from Versions")
+    assert api.texts("reword") == [("user", "tea?"), ("assistant", "Fine.")]
+    page.locator(".lineage a").click()
+    expect(page.locator("#messages .body")).to_have_text(["tea?", "Fine."])
+    expect(page.locator(".lineage")).to_contain_text("Copies:")
+
+
+def test_a_reply_given_again_stands_beside_the_first(instance, open_page, api) -> None:
+    page = open_page(api.make_thread("again", "Again"))
+    send(page, "tea?")
+    expect(replies(page)).to_have_count(1)
+    replies(page).hover()
+    page.get_by_role("button", name="Answer again").click()
+    expect(replies(page)).to_have_count(2)
+    expect(page.locator(".message.superseded")).to_have_count(1)
+    replied = [("user", "tea?"), ("assistant", "Fine."), ("assistant", "Fine.")]
+    assert api.texts("again") == replied
+
+
+def test_the_notes_about_a_person_are_read_and_written(instance, open_page) -> None:
+    page = open_page(f"{instance.address}/")
+    page.get_by_role("button", name="What is remembered").click()
+    notes = page.get_by_label("Notes")
+    notes.fill("- Likes: lighthouses")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#panel")).to_contain_text("Version 1")
+    page.reload()
+    page.get_by_role("button", name="What is remembered").click()
+    expect(notes).to_have_value("- Likes: lighthouses")
