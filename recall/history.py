@@ -7,7 +7,7 @@ fragments of SQL below are fixed text; whatever a caller gives travels as a para
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import connection
@@ -16,7 +16,7 @@ from recall.filters import DateRange, MessageFilter
 from recall.pagination import Page
 from threads.models import Message
 from threads.reach import Reach
-from threads.rows import columns_of, messages_from
+from threads.rows import columns_of, messages_from, place
 from threads.saving import json_text
 
 # From this offset on, the first row of a page is found in the index alone, so that the
@@ -41,12 +41,14 @@ class Listing:
 
     ``condition`` is over the alias ``m``. ``counted`` is their number where a thread
     keeps it, None where it takes counting. ``seekable`` says whether the order's index
-    alone can tell which messages these are.
+    alone can tell which messages these are; ``whole_thread`` is the thread of which they
+    are all.
     """
 
     condition: Fragment
     counted: int | None
     seekable: bool = True
+    whole_thread: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,10 @@ def messages_of_threads(
             "message_facets(m.thread_id, m.metadata) @> message_facets(%s, %s::jsonb)",
             (thread_ids[0], json_text(narrowed.metadata)),
         )
-    return _listing(scope, narrowed, message_count)
+    listing = _listing(scope, narrowed, message_count)
+    if len(thread_ids) == 1 and not narrowed.narrows:
+        return replace(listing, whole_thread=thread_ids[0])
+    return listing
 
 
 def messages_of_resource(resource_id: str, narrowed: MessageFilter) -> Listing:
@@ -166,11 +171,6 @@ def read(
     return Reading(shown, extras, total)
 
 
-def place(message: Message) -> tuple[Any, int]:
-    """Where a message stands in the order of messages."""
-    return message.created_at, message.position
-
-
 def _total(listing: Listing, page: Page, shown: int) -> int:
     if listing.counted is not None:
         return listing.counted
@@ -195,20 +195,61 @@ def _page(listing: Listing, page: Page, newest_first: bool) -> Fragment:
             f"{rows} WHERE {where.sql} {order} LIMIT %s OFFSET %s",
             (*where.values, size, page.offset),
         )
+    if listing.whole_thread is not None:
+        first = _first_by_anchor(listing.whole_thread, page.offset, newest_first)
+    else:
+        first = Fragment(
+            f"SELECT m.created_at, m.position FROM threads_message AS m "
+            f"WHERE {where.sql} {order} LIMIT 1 OFFSET %s",
+            (*where.values, page.offset),
+        )
     onward = "<=" if newest_first else ">="
     return Fragment(
         f"""
-        WITH first AS (
-            SELECT m.created_at, m.position FROM threads_message AS m
-            WHERE {where.sql} {order} LIMIT 1 OFFSET %s
-        )
-        SELECT page.* FROM first CROSS JOIN LATERAL (
+        SELECT page.* FROM ({first.sql}) AS first CROSS JOIN LATERAL (
             {rows} WHERE {where.sql}
             AND (m.created_at, m.position) {onward} (first.created_at, first.position)
             {order} LIMIT %s
         ) AS page
         """,
-        (*where.values, page.offset, *where.values, size),
+        (*first.values, *where.values, size),
+    )
+
+
+def _first_by_anchor(thread_id: str, offset: int, newest_first: bool) -> Fragment:
+    """The place of a thread's message number ``offset``, counted on from an anchor.
+
+    Numbers count from the oldest, so from the newest end the thread's own count is
+    needed, as it stands for this very statement.
+    """
+    number = Fragment("SELECT %s::bigint AS ordinal", (offset,))
+    if newest_first:
+        number = Fragment(
+            "SELECT message_count - 1 - %s::bigint AS ordinal FROM threads_thread "
+            "WHERE id = %s",
+            (offset, thread_id),
+        )
+    return Fragment(
+        f"""
+        SELECT found.* FROM ({number.sql}) AS wanted
+        CROSS JOIN LATERAL (
+            SELECT ordinal, created_at, position FROM (
+                (SELECT ordinal, created_at, position FROM threads_anchor
+                WHERE thread_id = %s AND ordinal <= wanted.ordinal
+                ORDER BY ordinal DESC LIMIT 1)
+                UNION ALL SELECT 0, '-infinity', 0
+            ) AS known ORDER BY ordinal DESC LIMIT 1
+        ) AS anchor
+        CROSS JOIN LATERAL (
+            SELECT m.created_at, m.position FROM threads_message AS m
+            WHERE m.thread_id = %s
+            AND (m.created_at, m.position) >= (anchor.created_at, anchor.position)
+            ORDER BY m.created_at, m.position
+            LIMIT 1 OFFSET wanted.ordinal - anchor.ordinal
+        ) AS found
+        WHERE wanted.ordinal >= 0
+        """,
+        (*number.values, thread_id, thread_id),
     )
 
 

@@ -15,7 +15,6 @@ from recall.history import (
     Window,
     messages_of_resource,
     messages_of_threads,
-    place,
     read,
     thread_heads,
 )
@@ -31,6 +30,7 @@ from threads.errors import (
 )
 from threads.models import Message, Thread
 from threads.reach import Reach
+from threads.rows import place
 from threads.text import storable
 
 # Page size of a resource's messages when none is asked for.

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from django.db import connection
 
+from threads import anchors
 from threads.creating import ensure_resource, insert_thread, named_by
 from threads.errors import Conflict, ThreadNotFound
 from threads.identifiers import new_id, now
@@ -89,6 +90,7 @@ def clone_thread(
     clone.message_count = len(messages)
     clone.last_message_at = messages[-1].created_at if messages else None
     clone.save(force_update=True)
+    anchors.fill(clone.id, clone.message_count)
     return Copy(clone, messages, message_ids)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from django.db import connection
 
-from threads.activity import messages_changed
+from threads.activity import Movements, messages_changed
+from threads.anchors import clear
 from threads.errors import OwnershipError
 from threads.models import Message, Resource, Thread
 from threads.reach import Reach
-from threads.transactions import locked_owners, whole
+from threads.transactions import locked, whole
 from threads.updating import own_thread
 
 
@@ -42,7 +42,7 @@ def delete_resource(resource_id: str, reach: Reach) -> bool:
 
 _DELETE = """
 DELETE FROM threads_message WHERE id = ANY(%s) AND thread_id = ANY(%s)
-RETURNING thread_id
+RETURNING thread_id, created_at, position
 """
 
 
@@ -65,12 +65,16 @@ def delete_messages(
                 raise OwnershipError(
                     f"Not all messages belong to resource {resource_id}"
                 )
-            owners = locked_owners({thread for thread, _ in found}, reach)
+            threads = locked({thread for thread, _ in found}, reach)
             with connection.cursor() as cursor:
-                cursor.execute(_DELETE, [list(ids), list(owners)])
-                gone = Counter(thread_id for (thread_id,) in cursor.fetchall())
-            messages_changed({thread: -count for thread, count in gone.items()})
-            deleted += gone.total()
+                cursor.execute(_DELETE, [list(ids), list(threads)])
+                gone = cursor.fetchall()
+            movements = Movements()
+            for thread_id, *place in gone:
+                movements.note(tuple(place), thread_id, None)
+            messages_changed({id: movements.added(id) for id in movements.left})
+            movements.follow(threads)
+            deleted += len(gone)
         return deleted
 
     return whole(work) if ids else 0
@@ -89,6 +93,7 @@ def delete_all_messages(
         count, _ = Message.objects.filter(thread_id=thread_id).delete()
         if count:
             messages_changed({thread_id: -count})
+            clear(thread_id)
         return count
 
     return whole(work)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from threads.activity import messages_changed
+from threads.activity import Movements, messages_changed
 from threads.errors import Conflict, InvalidInput, OwnershipError, ThreadNotFound
 from threads.identifiers import now
 from threads.json_values import json_value
 from threads.messages import identifier, message_role, message_type
 from threads.models import Message
-from threads.parts import check_content, plain_text
+from threads.part_checks import check_content
+from threads.parts import plain_text
 from threads.reach import Reach
+from threads.rows import place
 from threads.saving import write_changed
-from threads.transactions import ATTEMPTS, locked_owners, whole
+from threads.transactions import ATTEMPTS, Locked, locked, whole
 
 _FIELDS = {
     "id": "id",
@@ -117,39 +118,41 @@ def _update(wanted: Sequence[dict[str, Any]], reach: Reach) -> list[Message]:
     rows = Message.objects.within(reach).filter(id__in=[w["id"] for w in wanted])
     concerned = set(rows.values_list("thread_id", flat=True))
     concerned |= {w["thread_id"] for w in wanted if w["thread_id"]}
-    owners = locked_owners(concerned, reach)
+    threads = locked(concerned, reach)
     messages = rows.in_bulk()
-    added: Counter[str] = Counter()
-    changed = {}
+    movements, former, changed = Movements(), {}, {}
     for change in wanted:
         message = messages.get(change["id"])
         if message is None:
             continue
-        if message.thread_id not in owners:
+        if message.thread_id not in threads:
             raise _Moved
-        added[message.thread_id] -= 1
-        _move(message, change, owners)
-        added[message.thread_id] += 1
+        former.setdefault(message.id, message.thread_id)
+        _move(message, change, threads)
         message.role = change.get("role", message.role)
         message.type = change.get("type", message.type)
         if "content" in change:
             message.content = _merged(message.content, change["content"])
             message.text = plain_text(message.content)
         changed[message.id] = message
+    for id, message in changed.items():
+        movements.note(place(message), former[id], message.thread_id)
     if changed:
         write_changed(list(changed.values()), now())
-        messages_changed(added)
+        touched = {*former.values(), *(m.thread_id for m in changed.values())}
+        messages_changed({id: movements.added(id) for id in touched})
+        movements.follow(threads)
     return list(changed.values())
 
 
 def _move(
-    message: Message, change: Mapping[str, Any], owners: Mapping[str, str]
+    message: Message, change: Mapping[str, Any], threads: Mapping[str, Locked]
 ) -> None:
     target = change["thread_id"] or message.thread_id
-    if target not in owners:
+    if target not in threads:
         raise ThreadNotFound(target)
     named = change["resource_id"] or message.resource_id
-    if not named == message.resource_id == owners[target]:
+    if not named == message.resource_id == threads[target].resource_id:
         raise OwnershipError(f"Message {message.id} belongs to another resource")
     message.thread_id = target
 

@@ -264,3 +264,30 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role}: {self.text[:60]}"
+
+
+class Anchor(models.Model):
+    """A place in a long thread with the number of messages before it.
+
+    Derived from the messages, see :mod:`threads.anchors`.
+    """
+
+    thread = models.ForeignKey(
+        Thread,
+        models.DO_NOTHING,
+        related_name="anchors",
+        db_constraint=False,
+        db_index=False,
+    )
+    ordinal = models.IntegerField()
+    created_at = models.DateTimeField()
+    position = models.BigIntegerField()
+
+    class Meta:
+        indexes = [
+            # The anchor nearest to a message's number.
+            models.Index(fields=["thread", "ordinal"], name="anchor_by_ordinal"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.thread_id} [{self.ordinal}]"

@@ -9,6 +9,7 @@ import orjson
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models.base import ModelState
 
+from threads.anchors import Place
 from threads.models import Message
 
 FIELDS = [field.attname for field in Message._meta.concrete_fields]
@@ -19,6 +20,11 @@ _JSON = ("content", "metadata")
 def columns_of(alias: str) -> str:
     """The columns of a message, in the order that ``messages_from`` expects."""
     return ", ".join(f"{alias}.{column}" for column in COLUMNS)
+
+
+def place(message: Message) -> Place:
+    """Where a message stands in the order of messages."""
+    return message.created_at, message.position
 
 
 def messages_from(rows: Iterable[Sequence[Any]]) -> list[Message]:

@@ -7,7 +7,6 @@ refused.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -15,12 +14,13 @@ from typing import NamedTuple
 import orjson
 from django.db import connection
 
-from threads.activity import LATER, messages_changed
+from threads.activity import LATER, Movements, messages_changed
 from threads.errors import Conflict, InvalidInput, OwnershipError, ThreadNotFound
 from threads.identifiers import now
 from threads.models import Message
 from threads.reach import Reach
-from threads.transactions import ATTEMPTS, locked_owners, whole
+from threads.rows import place
+from threads.transactions import ATTEMPTS, Locked, locked, whole
 
 MAX_BATCH = 10_000
 
@@ -85,26 +85,28 @@ def _last_of_each(drafts: Sequence[Message]) -> Iterable[Message]:
 def _save(
     batch: Sequence[Message], given_ids: list[str], to_lock: set[str], reach: Reach
 ) -> list[Message]:
-    owners = locked_owners(to_lock, reach)
+    threads = locked(to_lock, reach)
     for draft in batch:
-        _put_into(draft, owners.get(draft.thread_id))
+        _put_into(draft, threads.get(draft.thread_id))
     written_at = now()
     stored = _upsert(batch, given_ids, written_at)
-    _check(batch, stored, locked=owners)
-    left: Counter[str] = Counter()
+    _check(batch, stored, threads)
+    movements = Movements()
     for draft in batch:
         row = stored[draft.id]
-        if row.former_thread not in (None, draft.thread_id):
-            left[row.former_thread] -= 1
         draft.created_at, draft.position = row.created_at, row.position
+        movements.note(place(draft), row.former_thread, draft.thread_id)
         as_stored(draft, written_at)
-    messages_changed(left)
+    # The statement noted the messages that came; those that left are few.
+    messages_changed({id: -movements.went(id) for id in movements.left})
+    movements.follow(threads)
     return list(batch)
 
 
-def _put_into(draft: Message, owner: str | None) -> None:
-    if owner is None:
+def _put_into(draft: Message, thread: Locked | None) -> None:
+    if thread is None:
         raise ThreadNotFound(draft.thread_id)
+    owner = thread.resource_id
     if draft.resource_id and draft.resource_id != owner:
         raise OwnershipError(
             f"Thread with id {draft.thread_id} is for resource with id {owner} "
@@ -181,7 +183,7 @@ def _upsert(
 
 
 def _check(
-    batch: Sequence[Message], stored: Mapping[str, _Row], *, locked: Collection[str]
+    batch: Sequence[Message], stored: Mapping[str, _Row], threads: Collection[str]
 ) -> None:
     """Undoes the write by an error where it must not have happened."""
     for draft in batch:
@@ -190,7 +192,7 @@ def _check(
     unlocked = {
         row.former_thread
         for row in stored.values()
-        if row.former_thread is not None and row.former_thread not in locked
+        if row.former_thread is not None and row.former_thread not in threads
     }
     unseen = any(row.existed and row.former_thread is None for row in stored.values())
     if unlocked or unseen:

@@ -8,11 +8,12 @@ ids, in opposite orders; PostgreSQL then stops one of them, which simply begins 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg import errors as postgres
 
+from threads.anchors import Before
 from threads.models import Thread
 from threads.reach import Reach
 
@@ -45,19 +46,30 @@ def whole(work: Callable[[], T]) -> T:
     raise AssertionError("unreachable")
 
 
-def locked_owners(ids: Iterable[str], reach: Reach) -> dict[str, str]:
-    """The resources of the threads within reach, by thread; all locked for writing.
+class Locked(NamedTuple):
+    """What a locked thread's row says of its owner and of its messages."""
+
+    resource_id: str
+    before: Before
+
+
+def locked(ids: Iterable[str], reach: Reach) -> dict[str, Locked]:
+    """The threads within reach by id, locked for a change of their messages.
 
     Threads are locked in the order of their ids, against other writers and against
     deletion. Written by hand: every save begins with it.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id, resource_id FROM threads_thread WHERE id = ANY(%s) "
-            "ORDER BY id FOR NO KEY UPDATE",
+            "SELECT id, resource_id, message_count, last_message_at "
+            "FROM threads_thread WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE",
             [list(ids)],
         )
-        return {id: owner for id, owner in cursor.fetchall() if reach.covers(owner)}
+        return {
+            id: Locked(owner, Before(*before))
+            for id, owner, *before in cursor.fetchall()
+            if reach.covers(owner)
+        }
 
 
 def locked_threads(ids: Iterable[str], reach: Reach) -> dict[str, Thread]:

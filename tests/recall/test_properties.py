@@ -14,7 +14,7 @@ from threads.models import Message, Resource, Thread
 pytestmark = pytest.mark.django_db
 
 quick = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
