@@ -7,7 +7,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run superuser test lint format lock install install-dev clean
+.PHONY: help run superuser local-model test lint format lock install install-dev clean
 
 VENV ?= .venv
 export VENV
@@ -36,9 +36,16 @@ format: install-dev ## rewrites the code in the project's style
 	$(BIN)/python -m ruff format .
 	$(BIN)/python -m ruff check --fix .
 
+local-model: install ## serves a tiny language model on this machine, a demonstration
+	@./bin/install requirements-local-model.txt
+	@exec $(BIN)/python -m memoryproject.local_model
+
+COMPILE = $(BIN)/python -m uv pip compile --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock"
 lock: install-dev ## compiles the requirements again
-	$(BIN)/python -m uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" requirements.in -o requirements.txt
-	$(BIN)/python -m uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" requirements-dev.in -o requirements-dev.txt
+	$(COMPILE) requirements.in -o requirements.txt
+	$(COMPILE) requirements-dev.in -o requirements-dev.txt
+	$(COMPILE) --no-deps requirements-local-model.in -o requirements-local-model.txt
 
 install:
 	@./bin/install requirements.txt
