@@ -6,11 +6,12 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import ModelAdmin as PlainModelAdmin
-from django.db.models import CharField, QuerySet
+from django.db.models import CharField, Field, QuerySet
 from django.db.models.functions import Left
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 # Registers the API keys, which have a file of their own.
 from threads import keys_admin  # noqa: F401
@@ -105,7 +106,7 @@ class ThreadAdmin(ConversationAdmin):
         "message_count",
         "title_source",
         "updated_at",
-        "archived",
+        "archived_at",
     ]
     list_filter = [
         "title_source",
@@ -142,6 +143,13 @@ class ThreadAdmin(ConversationAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Thread]:
         return super().get_queryset(request).defer("metadata")
 
+    def formfield_for_dbfield(
+        self, db_field: Field, request: HttpRequest, **options: Any
+    ) -> Any:
+        if db_field.name == "title":
+            options["widget"] = UnfoldAdminTextInputWidget
+        return super().formfield_for_dbfield(db_field, request, **options)
+
     def delete_ids(self, ids: list[str]) -> None:
         for thread_id in ids:
             delete_thread(thread_id, Reach.all())
@@ -176,10 +184,6 @@ class ThreadAdmin(ConversationAdmin):
     @admin.display(description="Resource")
     def resource_link(self, thread: Thread) -> SafeString | str:
         return link_to(Resource, thread.resource_id)
-
-    @admin.display(description="Archived", boolean=True)
-    def archived(self, thread: Thread) -> bool:
-        return thread.archived_at is not None
 
     @admin.display(description="Cloned from")
     def source_link(self, thread: Thread) -> SafeString | str:

@@ -27,6 +27,10 @@ MAX_JSON = 32_768
 MAX_RELATED = 20
 
 
+# The admin's look shows links as plain text.
+_LINK = '<a href="{}" style="text-decoration: underline">{}</a>'
+
+
 class CappedPaginator(Paginator):
     """Counts no further than ``MAX_COUNTED``, for a full count reads the whole table."""
 
@@ -85,15 +89,13 @@ def link_to(model: type[Model], pk: Any, words: Any = None) -> SafeString | str:
     if not pk:
         return "–"
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
-    return format_html('<a href="{}">{}</a>', reverse(name, args=[pk]), words or pk)
+    return format_html(_LINK, reverse(name, args=[pk]), words or pk)
 
 
 def list_link(model: type[Model], words: str, **filters: Any) -> SafeString:
     """A link to the list of rows with these values."""
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"
-    return format_html(
-        '<a href="{}?{}">{}</a>', reverse(name), urlencode(filters), words
-    )
+    return format_html(_LINK, f"{reverse(name)}?{urlencode(filters)}", words)
 
 
 def lines(rows: list[tuple[Any, ...]], pattern: str, none: str) -> SafeString | str:

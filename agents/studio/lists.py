@@ -16,7 +16,7 @@ from agents.studio.conversation import AGENT
 from agents.studio.entries import context_view, transcript
 from agents.studio.sidebar import changed_rows, list_rows
 from agents.studio.viewer import Viewer, action
-from threads.errors import InvalidInput, NotConfigured
+from threads.errors import InvalidInput, MessageNotFound, NotConfigured
 from threads.models import Message
 
 
@@ -102,7 +102,7 @@ def source(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         .first()
     )
     if text is None:
-        raise InvalidInput.of("message", "no such message")
+        raise MessageNotFound(message_id)
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 

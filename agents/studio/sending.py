@@ -26,7 +26,12 @@ from agents.turn import start_run, stop_run
 from agents.versions import edited, regenerated, version_before
 from recall.asynchronous import in_database_thread
 from threads.api.errors import Unauthorized
-from threads.errors import InvalidInput, MemoryFault, MessageNotFound
+from threads.errors import (
+    InvalidInput,
+    MemoryFault,
+    MessageNotFound,
+    ThreadNotFound,
+)
 from threads.models import Message
 
 AsyncView = Callable[..., Awaitable[HttpResponse]]
@@ -64,7 +69,7 @@ async def send(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         resource_id=request.POST.get("resource") or viewer.resource_id,
     )
     if not viewer.caller.reach.covers(order.resource_id):
-        raise InvalidInput.of("resource", "is not yours")
+        raise ThreadNotFound(order.thread_id or "")
     return await _begin(viewer, get_agent_by_id(AGENT), order)
 
 
