@@ -196,6 +196,15 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {"MemoryScope": ["resource", "thread"]},
 }
 
+UNFOLD = {
+    "SITE_TITLE": "Memory",
+    "SITE_HEADER": "Memory",
+    "SITE_SUBHEADER": "Conversations and what is remembered",
+    # Studio: where "view site" leads.
+    "SITE_URL": "/",
+    "SHOW_HISTORY": True,
+}
+
 # Model that answers. Empty: the first that is configured, else the built-in "offline".
 MEMORY_MODEL = env.str("MEMORY_MODEL", "")
 OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "")
