@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import connection
 
+from threads import anchors
+
 LONG, LONG_OWNER, LONG_SIZE = "long0", "res-long0", 100_000
 MID, MID_OWNER, MID_SIZE = "mid0", "res-mid0", 1_000
 MANY_OWNER, MANY_THREADS = "res-many0", 5_000
@@ -57,6 +59,7 @@ def load_fixed() -> None:
         ):
             cursor.execute(_RESOURCES, [f"res-{name}", 0, 0])
             _fill(cursor, name, size, 0, threads - 1, per_owner=10**9)
+    anchors.fill(LONG, LONG_SIZE)
 
 
 def grow_background(before: int, after: int) -> None:

@@ -88,12 +88,12 @@ def whole_number(value: Any, field: str) -> int:
 
 
 def identifier(value: Any, field: str, *, max_length: int = 255) -> str:
-    """``value`` if it can be the id of a row: text that is not blank or too long."""
+    """``value`` as the id of a row, storable: text that is not blank or too long."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput.of(field, "must be a non-empty string")
     if len(value) > max_length:
         raise InvalidInput.of(field, f"must be at most {max_length} characters")
-    return value
+    return storable(value)
 
 
 def any_id(value: Any, field: str) -> str:

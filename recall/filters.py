@@ -12,6 +12,7 @@ from typing import Any
 from recall.arguments import Arguments, identifier
 from threads.errors import InvalidInput
 from threads.models import Message
+from threads.text import storable
 
 Scalar = str | int | float | bool | None
 
@@ -78,11 +79,10 @@ def thread_filter(value: Mapping[str, Any] | None) -> ThreadFilter:
     if value is None:
         return ThreadFilter()
     given = Arguments(value, "filter", _THREAD_FILTER)
-    resource_id = given.get("resource_id")
-    if resource_id is not None:
-        identifier(resource_id, given.field("resource_id"))
+    # As the reference has it, an empty resource is no condition.
+    resource_id = given.get("resource_id") or None
     return ThreadFilter(
-        resource_id=resource_id,
+        resource_id=resource_id and identifier(resource_id, given.field("resource_id")),
         metadata=metadata_filter(given.get("metadata"), given.field("metadata")),
         archived=None if given.get("archived") is None else given.flag("archived"),
         created=date_range(given.get("created"), given.field("created")),
@@ -143,7 +143,7 @@ def metadata_filter(value: Mapping[str, Any] | None, path: str) -> dict[str, Sca
                 f'Invalid metadata filter value for key "{key}". '
                 "Values must be string, finite number, boolean, or null.",
             )
-    return dict(value)
+    return storable(dict(value))
 
 
 def _is_scalar(value: Any) -> bool:

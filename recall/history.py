@@ -6,6 +6,7 @@ fragments of SQL below are fixed text; whatever a caller gives travels as a para
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,6 @@ from recall.pagination import Page
 from threads.models import Message
 from threads.reach import Reach
 from threads.rows import columns_of, messages_from, place
-from threads.saving import json_text
 
 # From this offset on, the first row of a page is found in the index alone, so that the
 # messages before it are not visited.
@@ -96,7 +96,7 @@ def messages_of_threads(
         # By an index on both: other threads may hold the same metadata many times.
         scope &= Fragment(
             "message_facets(m.thread_id, m.metadata) @> message_facets(%s, %s::jsonb)",
-            (thread_ids[0], json_text(narrowed.metadata)),
+            (thread_ids[0], json.dumps(narrowed.metadata)),
         )
     listing = _listing(scope, narrowed, message_count)
     if len(thread_ids) == 1 and not narrowed.narrows:
@@ -115,7 +115,7 @@ def _listing(
     condition = scope & _within(narrowed.dates)
     if narrowed.metadata:
         condition &= Fragment(
-            "m.metadata @> %s::jsonb", (json_text(narrowed.metadata),)
+            "m.metadata @> %s::jsonb", (json.dumps(narrowed.metadata),)
         )
     if narrowed.roles is not None:
         condition &= Fragment("m.role = ANY(%s)", (list(narrowed.roles),))

@@ -85,7 +85,7 @@ def iter_messages(
     newest_first: bool = False,
 ) -> Iterator[Message]:
     """See :meth:`recall.memory.Memory.iter_messages`."""
-    identifier(thread_id, "thread_id")
+    thread_id = identifier(thread_id, "thread_id")
     narrowed = message_filter(filter)
     if not Thread.objects.within(reach).filter(id=thread_id).exists():
         raise ThreadNotFound(thread_id)

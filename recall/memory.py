@@ -21,11 +21,12 @@ from recall.pagination import PerPage
 from recall.results import CloneResult, RecallResult, ResourcePage, ThreadPage
 from recall.semantic.hits import SearchResult
 from recall.working_memory import WorkingMemoryState
-from threads import deleting, lineage, updating
+from threads import lineage
 from threads.errors import NotConfigured, ThreadNotFound
 from threads.lineage import CloneRecord
 from threads.models import Message, Resource, Thread
 from threads.reach import Reach
+from threads.text import storable
 
 Fields = Mapping[str, Any]
 EVERYTHING = Reach.all()
@@ -282,8 +283,8 @@ class Memory:
     ) -> Thread:
         """Puts the thread aside; one that is archived keeps its time."""
         self._may_write()
-        return updating.archive_thread(
-            thread_id, self.reach, archived=True, resource_id=resource_id
+        return writing.archive_thread(
+            self.reach, thread_id, archived=True, resource_id=resource_id
         )
 
     def unarchive_thread(
@@ -291,8 +292,8 @@ class Memory:
     ) -> Thread:
         """Takes an archived thread back."""
         self._may_write()
-        return updating.archive_thread(
-            thread_id, self.reach, archived=False, resource_id=resource_id
+        return writing.archive_thread(
+            self.reach, thread_id, archived=False, resource_id=resource_id
         )
 
     def transfer_thread(
@@ -310,7 +311,7 @@ class Memory:
     def delete_thread(self, thread_id: str, *, resource_id: str | None = None) -> bool:
         """Removes the thread with everything in it; False when there was none."""
         self._may_write()
-        return deleting.delete_thread(thread_id, self.reach, resource_id=resource_id)
+        return writing.delete_thread(self.reach, thread_id, resource_id=resource_id)
 
     # Messages
 
@@ -374,17 +375,15 @@ class Memory:
     ) -> int:
         """Removes messages by id (or objects with an ``id``); tells how many existed."""
         self._may_write()
-        return deleting.delete_messages(
-            writing.message_ids(messages), self.reach, resource_id=resource_id
-        )
+        return writing.delete_messages(self.reach, messages, resource_id=resource_id)
 
     def delete_all_messages(
         self, thread_id: str, *, resource_id: str | None = None
     ) -> int:
         """Empties a thread; tells how many messages it had."""
         self._may_write()
-        return deleting.delete_all_messages(
-            thread_id, self.reach, resource_id=resource_id
+        return writing.delete_all_messages(
+            self.reach, thread_id, resource_id=resource_id
         )
 
     # Clones
@@ -427,17 +426,19 @@ class Memory:
 
     def get_source_thread(self, thread_id: str) -> Thread | None:
         """The thread that this one was cloned from, if it still exists."""
-        return lineage.source_thread(thread_id, self.reach)
+        return lineage.source_thread(storable(thread_id), self.reach)
 
     def list_clones(
         self, thread_id: str, resource_id: str | None = None
     ) -> list[Thread]:
         """The clones of a thread, oldest first: those of its owner, or of a resource."""
-        return lineage.clones_of(thread_id, self.reach, resource_id=resource_id)
+        return lineage.clones_of(
+            storable(thread_id), self.reach, resource_id=storable(resource_id)
+        )
 
     def get_clone_history(self, thread_id: str) -> list[Thread]:
         """The line of sources, oldest first, down to the thread itself."""
-        return lineage.clone_history(thread_id, self.reach)
+        return lineage.clone_history(storable(thread_id), self.reach)
 
     # Working memory
 
@@ -555,7 +556,7 @@ class Memory:
     def delete_resource(self, resource_id: str) -> bool:
         """Removes a resource with everything of it; False when there was none."""
         self._may_write()
-        return deleting.delete_resource(resource_id, self.reach)
+        return writing.delete_resource(self.reach, resource_id)
 
     # The same verbs for asynchronous callers
 

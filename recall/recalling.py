@@ -62,7 +62,7 @@ def recall(
     """See :meth:`recall.memory.Memory.recall`."""
     thread_ids = _thread_ids(thread_id)
     if resource_id is not None:
-        identifier(resource_id, "resource_id")
+        resource_id = identifier(resource_id, "resource_id")
     asked = page_of(page, config.history_limit if per_page is None else per_page)
     order = order_of(order_by, fields=("created_at",), default_descending=False)
     narrowed = message_filter(filter)
@@ -101,7 +101,7 @@ def recall_by_resource(
     include: Sequence[Mapping[str, Any]] | None = None,
 ) -> RecallResult:
     """See :meth:`recall.memory.Memory.recall_by_resource`."""
-    identifier(resource_id, "resource_id")
+    resource_id = identifier(resource_id, "resource_id")
     asked = page_of(page, RESOURCE_PAGE if per_page is None else per_page)
     order = order_of(order_by, fields=("created_at",), default_descending=False)
     narrowed = message_filter(filter)
@@ -127,7 +127,7 @@ def search(
     config: MemoryConfig,
 ) -> SearchResult:
     """See :meth:`recall.memory.Memory.search`."""
-    identifier(resource_id, "resource_id")
+    resource_id = identifier(resource_id, "resource_id")
     narrowed = message_filter(filter)
     known = None
     if thread_id is not None:

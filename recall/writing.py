@@ -13,7 +13,7 @@ from recall.embedding import indexing
 from recall.filters import moment
 from recall.results import CloneResult
 from recall.working_memory import copy_for_clone
-from threads import cloning, creating, editing, owners, saving, updating
+from threads import cloning, creating, deleting, editing, owners, saving, updating
 from threads.errors import InvalidInput, ResourceNotFound
 from threads.identifiers import whole_milliseconds
 from threads.json_values import json_object
@@ -87,13 +87,53 @@ def update_thread(
     return updating.update_thread(
         any_id(thread_id, "thread_id"),
         reach,
-        resource_id=resource_id,
+        resource_id=_asserted(resource_id),
         title=_title(title),
         metadata=_metadata(metadata),
         title_source=_title_source(title_source),
         expected_revision=expected_revision,
         replace=replace,
     )
+
+
+def archive_thread(
+    reach: Reach, thread_id: str, *, archived: bool, resource_id: str | None
+) -> Thread:
+    """See :meth:`recall.memory.Memory.archive_thread` and ``unarchive_thread``."""
+    return updating.archive_thread(
+        any_id(thread_id, "thread_id"),
+        reach,
+        archived=archived,
+        resource_id=_asserted(resource_id),
+    )
+
+
+def delete_thread(reach: Reach, thread_id: str, *, resource_id: str | None) -> bool:
+    """See :meth:`recall.memory.Memory.delete_thread`."""
+    return deleting.delete_thread(
+        any_id(thread_id, "thread_id"), reach, resource_id=_asserted(resource_id)
+    )
+
+
+def delete_messages(reach: Reach, messages: Any, *, resource_id: str | None) -> int:
+    """See :meth:`recall.memory.Memory.delete_messages`."""
+    return deleting.delete_messages(
+        message_ids(messages), reach, resource_id=_asserted(resource_id)
+    )
+
+
+def delete_all_messages(
+    reach: Reach, thread_id: str, *, resource_id: str | None
+) -> int:
+    """See :meth:`recall.memory.Memory.delete_all_messages`."""
+    return deleting.delete_all_messages(
+        any_id(thread_id, "thread_id"), reach, resource_id=_asserted(resource_id)
+    )
+
+
+def delete_resource(reach: Reach, resource_id: str) -> bool:
+    """See :meth:`recall.memory.Memory.delete_resource`."""
+    return deleting.delete_resource(any_id(resource_id, "resource_id"), reach)
 
 
 def save_messages(
@@ -201,7 +241,7 @@ def transfer_thread(
             thread_id,
             reach,
             resource_id=resource_id,
-            from_resource_id=from_resource_id,
+            from_resource_id=_asserted(from_resource_id),
         )
     )
 
@@ -218,14 +258,19 @@ def update_resource(
 
 def reached_resource(resource_id: Any, reach: Reach) -> str:
     """A resource id that may be written to, existing or not."""
-    resource_id = storable(identifier(resource_id, "resource_id"))
+    resource_id = identifier(resource_id, "resource_id")
     if not reach.covers(resource_id):
         raise ResourceNotFound(resource_id)
     return resource_id
 
 
+def _asserted(resource_id: str | None) -> str | None:
+    """The resource that the caller says is the owner; None when nothing is said."""
+    return None if resource_id is None else any_id(resource_id, "resource_id")
+
+
 def _new_id(value: Any, field: str) -> str | None:
-    return storable(identifier(value, field)) if value not in (None, "") else None
+    return identifier(value, field) if value not in (None, "") else None
 
 
 def _title(title: Any) -> str | None:

@@ -378,7 +378,8 @@ def test_filters_of_threads_all_hold(memory):
     assert memory.list_threads(filter=made).total == 0
     assert memory.list_threads(filter={"updated": {"end": at(3)}}).total == 2
     assert memory.list_threads(filter={"resource_id": "nobody"}).total == 0
-    for wrong in ({"resource_id": ""}, {"archived": "yes"}, {"title": "x"}):
+    assert memory.list_threads(filter={"resource_id": ""}).total == 3
+    for wrong in ({"resource_id": 5}, {"archived": "yes"}, {"title": "x"}):
         with pytest.raises(InvalidInput):
             memory.list_threads(filter=wrong)
 
@@ -456,3 +457,40 @@ def test_a_read_only_memory_writes_nothing(memory):
     assert (list(Thread.objects.values()), list(Message.objects.values())) == before
     assert Resource.objects.count() == 1
     assert ids(reader.recall("t1").messages) == ["m1"]
+
+
+@pytest.mark.parametrize("odd", ["a\x00b", "half \ud83d", "x" * 5000, "%s", "{}"])
+def test_odd_ids_find_nothing_and_break_nothing(memory, odd):
+    make_messages(["m1"])
+    nothing = [
+        lambda: memory.recall(odd).messages,
+        lambda: memory.recall("t1", per_page=0, include=[{"id": odd}]).messages,
+        lambda: memory.get_messages([odd]),
+        lambda: memory.list_clones(odd),
+        lambda: memory.list_clones("t1", odd),
+        lambda: memory.get_clone_history(odd),
+        lambda: memory.recall("t1", filter={"metadata": {"k": odd}}).messages,
+        lambda: memory.list_threads(filter={"metadata": {"k": odd}}).threads,
+    ]
+    assert [call() for call in nothing] == [[]] * len(nothing)
+    assert memory.get_source_thread(odd) is None
+    assert memory.get_resource(odd) is None
+    assert not memory.delete_thread(odd)
+    assert not memory.delete_resource(odd)
+    assert memory.delete_messages([odd]) == 0
+    for verb in (
+        memory.archive_thread,
+        memory.delete_all_messages,
+        memory.clone_thread,
+    ):
+        with pytest.raises(ThreadNotFound):
+            verb(odd)
+    with pytest.raises(OwnershipError):
+        memory.update_thread("t1", title="x", resource_id=odd)
+
+
+def test_a_number_too_big_for_a_machine_matches_nothing(memory):
+    make_messages(["m1"], metadata={"k": 1})
+    wanted = {"metadata": {"k": 10**30}}
+    assert memory.recall("t1", filter=wanted).total == 0
+    assert memory.list_threads(filter=wanted).total == 0
