@@ -29,7 +29,6 @@ from threads.errors import (
 from threads.identifiers import new_id
 from threads.messages import normalise
 from threads.models import Message, Thread
-from threads.reach import Reach
 from threads.transactions import locked_threads, whole
 
 WRONG_RESOURCE = "Access denied: thread belongs to a different resource"
@@ -70,9 +69,7 @@ def accept(agent_id: str, memory: Memory | None, order: Order, owner: str) -> Ac
         return _not_kept(agent_id, memory, thread_id, order, owner)
 
     def work() -> Accepted:
-        thread = _thread(memory, thread_id, order)
-        # The lock under which everything below is alone.
-        locked_threads([thread.id], Reach.all())
+        thread = _locked_thread(memory, thread_id, order)
         earlier = _earlier(thread, order)
         if earlier is not None:
             return earlier
@@ -99,18 +96,21 @@ def accept(agent_id: str, memory: Memory | None, order: Order, owner: str) -> Ac
     return whole(work)
 
 
-def _thread(memory: Memory, thread_id: str, order: Order) -> Thread:
-    thread = memory.get_thread_by_id(thread_id)
+def _locked_thread(memory: Memory, thread_id: str, order: Order) -> Thread:
+    """The thread, made if need be, under the lock that makes what follows alone."""
+    thread = locked_threads([thread_id], memory.reach).get(thread_id)
     if thread is None:
         owner = order.resource_id or order.new_resource
         if owner is None:
             raise InvalidInput(NO_RESOURCE, [Issue("memory.resource", "is required")])
-        return memory.create_thread(
+        thread = memory.create_thread(
             resource_id=owner,
             thread_id=thread_id,
             title=order.title,
             metadata=order.metadata,
         )
+        # Made by us it is ours alone; found, it was made by somebody just now.
+        return locked_threads([thread.id], memory.reach).get(thread.id, thread)
     if order.resource_id is not None and thread.resource_id != order.resource_id:
         raise OwnershipError(WRONG_RESOURCE)
     return thread

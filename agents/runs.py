@@ -17,7 +17,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max
 
 from agents.chunks import Chunk, Event
 from agents.models import Run, RunEvent
@@ -174,7 +173,7 @@ def end(
 ) -> list[Event] | None:
     """Ends a run once: its state, its message and the last entries of its log.
 
-    ``events`` is the log so far, from which the message is made. With ``quiet_since``
+    ``events`` is the whole log so far, from which the message is made. With ``quiet_since``
     the run ends only if no heartbeat came after that moment. Returns the entries that
     were added, or None when the run had ended, was taken over or is deleted: then
     nothing is written.
@@ -190,7 +189,7 @@ def end(
             mine = mine.filter(heartbeat_at__lt=quiet_since)
         if mine.update(**_final_fields(run, ending, finished_at)) != 1:
             return None
-        last = run.events.aggregate(last=Max("seq"))["last"] or 0
+        last = events[-1].seq if events else 0
         state = Chunk("run", {"state": ending.state, "messageId": run.message_id})
         added = [
             Event(number, chunk.type, storable(chunk.payload))

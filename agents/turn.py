@@ -25,6 +25,7 @@ from django.db import InterfaceError, OperationalError
 from agents import runs
 from agents.accepting import accept, options_of
 from agents.chunks import Chunk
+from agents.endings import failed, stopped, used
 from agents.event_log import LiveLog
 from agents.event_reader import read_events
 from agents.executing import Executor
@@ -40,7 +41,6 @@ from agents.registry import get_agent_by_id
 from agents.speaking import Speech, speak
 from agents.title_task import title_after
 from agents.tools import client_tools, working_memory_tool
-from agents.transcript import Transcript
 from recall.asynchronous import in_database_thread
 from threads.models import Message
 from threads.reach import Reach
@@ -96,7 +96,13 @@ async def start_run(
     if not accepted.attached and run.state == Run.State.RUNNING:
         if given is None and not order.options.remember and accepted.user_message:
             given = [accepted.user_message]
-        executor.launch(run, partial(take_turn, agent=agent, given=given, order=order))
+        question = accepted.user_message
+        executor.launch(
+            run,
+            partial(
+                take_turn, agent=agent, given=given, order=order, question=question
+            ),
+        )
     executor.keep_up()
     return StartedRun(
         run, accepted.user_message, run.state == Run.State.QUEUED, accepted.attached
@@ -142,6 +148,7 @@ async def take_turn(
     agent: Agent,
     given: list[Message] | None = None,
     order: Order | None = None,
+    question: Message | None = None,
 ) -> None:
     """Executes a run that this process has claimed, to its end."""
     log.append(
@@ -151,7 +158,9 @@ async def take_turn(
     speech: Speech | None = None
     last: list[Chunk] = []
     try:
-        prepared = await in_database_thread(_prepared, run, agent, given, order)
+        prepared = await in_database_thread(
+            _prepared, run, agent, given, order, question
+        )
         log.append(
             Chunk(
                 "context",
@@ -176,16 +185,18 @@ async def take_turn(
     except asyncio.CancelledError:
         if log.lost.is_set():
             return
-        stopped = _executor().is_stopping(run.id)
-        ending = _stopped(log) if stopped else _failed(log, run, runs.INTERRUPTED)
+        asked = _executor().is_stopping(run.id)
+        said = [*log.events, *log.pending]
+        ending = stopped(said) if asked else failed(said, run, runs.INTERRUPTED)
     except Exception as error:
         failure = described(error)
         if failure.name == "Error":
             logger.exception("Run %s failed", run.id)
         else:
             logger.warning("Run %s failed: %s", run.id, failure.name)
-        ending = _failed(log, run, failure.message, failure.name)
-    await asyncio.shield(_finish(run, log, agent, ending, _usage(speech, meter)))
+        said = [*log.events, *log.pending]
+        ending = failed(said, run, failure.message, failure.name)
+    await asyncio.shield(_finish(run, log, agent, ending, used(speech, meter)))
 
 
 @dataclass(frozen=True)
@@ -199,7 +210,11 @@ class _Prepared:
 
 
 def _prepared(
-    run: Run, agent: Agent, given: list[Message] | None, order: Order | None
+    run: Run,
+    agent: Agent,
+    given: list[Message] | None,
+    order: Order | None,
+    question: Message | None,
 ) -> _Prepared:
     """The context of the turn, kept with the run before the model sees it."""
     options = options_of(run)
@@ -207,10 +222,10 @@ def _prepared(
     if given is not None and order is not None:
         messages = [m for m in given if m.role != "system"]
         thread_id, resource_id = order.thread_id, order.resource_id
+    elif run.trigger == Run.Trigger.CONTINUE:
+        messages = []
     else:
-        messages = list(Message.objects.filter(id=run.user_message_id))
-        if run.trigger == Run.Trigger.CONTINUE:
-            messages = []
+        messages = [question] if question is not None else _question(run)
     if order is not None and order.system_text():
         texts = [options.system, order.system_text()]
         options = options.with_(system="\n\n".join(filter(None, texts)))
@@ -232,6 +247,10 @@ def _prepared(
         record,
         look_up(context, thread_id) if offline else None,
     )
+
+
+def _question(run: Run) -> list[Message]:
+    return list(Message.objects.filter(id=run.user_message_id))
 
 
 def _speech(run: Run, agent: Agent, prepared: _Prepared, meter: Meter) -> Speech:
@@ -270,47 +289,6 @@ def _speech(run: Run, agent: Agent, prepared: _Prepared, meter: Meter) -> Speech
         run_id=run.id,
         request_context=options.request_context,
         meter=meter,
-    )
-
-
-def _stopped(log: LiveLog) -> runs.Ending:
-    closing = Transcript.of([*log.events, *log.pending]).closing()
-    return runs.Ending(Run.State.STOPPED, "stopped", chunks=[*closing, Chunk("abort")])
-
-
-def _failed(log: LiveLog, run: Run, message: str, name: str = "Error") -> runs.Ending:
-    """The end of a run that says what went wrong and keeps what was said."""
-    closing = Transcript.of([*log.events, *log.pending]).closing()
-    interrupted = message == runs.INTERRUPTED
-    end = {
-        "messageId": run.message_id,
-        "stepResult": {"reason": "error", "isContinued": False, "warnings": []},
-        "metadata": {},
-        "output": {"usage": {}, "steps": []},
-        "messages": {"all": [], "user": [], "nonUser": []},
-    }
-    return runs.Ending(
-        Run.State.INTERRUPTED if interrupted else Run.State.FAILED,
-        "error",
-        message,
-        [
-            *closing,
-            Chunk("error", {"error": {"name": name, "message": message}}),
-            Chunk("step-finish", end),
-            Chunk("finish", end),
-        ],
-    )
-
-
-def _usage(speech: Speech | None, meter: Meter) -> runs.Usage:
-    if speech is None:
-        return runs.Usage()
-    return runs.Usage(
-        meter.input_tokens,
-        meter.output_tokens,
-        meter.first_token_ms,
-        speech.provider,
-        speech.model_name,
     )
 
 
