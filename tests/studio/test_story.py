@@ -37,3 +37,29 @@ def test_a_conversation_is_answered_titled_and_there_after_a_restart(
         expect(replies(page)).to_have_count(2)
     finally:
         instance.stop()
+
+
+def test_a_page_survives_the_death_of_its_server_in_the_middle_of_a_reply(
+    tmp_path, conductor, open_page
+) -> None:
+    instance = Instance(tmp_path / "var", **environment_of(conductor)).start()
+    try:
+        page = open_page(f"{instance.address}/")
+        conductor.take_over()
+        send(page, "tell me")
+        conductor.say("Once upon a time ")
+        live = page.locator(".message.live [data-parts]")
+        expect(live).to_have_text("Once upon a time")
+        instance.child("memoryproject.server").kill()
+        instance.wait()
+        conductor.finish()
+        again = Instance(instance.var_dir, instance.port, **instance.environment)
+        instance = again.start()
+        # Nobody reloads: the page finds the server again, and hears how it ended.
+        note = page.locator(".outcome.interrupted")
+        expect(note).to_be_visible(timeout=90_000)
+        expect(replies(page).locator(".body")).to_have_text("Once upon a time")
+        note.get_by_role("button", name="Retry").click()
+        expect(replies(page).last.locator(".body")).to_have_text("Fine.")
+    finally:
+        instance.stop()

@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.agents.provider import calls
 from tests.studio.conftest import replies, send, thread_of
 
 LIVE = ".message.live [data-parts]"
@@ -154,3 +155,25 @@ def test_what_the_model_was_shown_can_be_looked_at(instance, open_page) -> None:
     expect(panel.locator(".segment.message summary")).to_have_text(
         "remember the lighthouse"
     )
+
+
+def test_a_tool_call_is_a_card_while_it_happens_and_afterwards(
+    instance, conductor, open_page
+) -> None:
+    noted = '{"memory": "# Notes\\n- Likes: <b>tea</b>"}'
+    script = conductor.provider.scripts[0]
+    conductor.provider.scripts = [
+        calls(("call-1", "updateWorkingMemory", noted)),
+        script,
+    ]
+    page = open_page(f"{instance.address}/")
+    conductor.take_over()
+    send(page, "note that I like tea")
+    conductor.say("Noted ")
+    card = page.locator(".message.assistant .tool-call.done")
+    expect(card).to_be_visible()
+    expect(page.locator(LIVE)).to_contain_text("Noted")
+    conductor.finish()
+    expect(replies(page)).to_have_count(1)
+    card.locator("summary").click()
+    expect(card).to_contain_text("<b>tea</b>")
