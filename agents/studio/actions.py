@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from agents.studio.fragments import fragment
 from agents.studio.sidebar import one_row
 from agents.studio.viewer import (
     RESOURCE_COOKIE,
@@ -19,6 +18,7 @@ from agents.studio.viewer import (
     YEAR,
     Viewer,
     action,
+    given,
 )
 from threads.errors import InvalidInput
 
@@ -35,7 +35,7 @@ def rename(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     if len(title) > MAX_TITLE:
         raise InvalidInput(f"A title has at most {MAX_TITLE} characters.")
     thread = viewer.memory.update_thread(
-        _given(request, "thread"), title=title, title_source="user"
+        given(request, "thread"), title=title, title_source="user"
     )
     return _changed(viewer, thread.id, request)
 
@@ -44,7 +44,7 @@ def rename(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @action
 def archive(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Moves a thread to the archive, or with ``undo`` back to the list."""
-    thread_id = _given(request, "thread")
+    thread_id = given(request, "thread")
     if request.POST.get("undo"):
         viewer.memory.unarchive_thread(thread_id)
     else:
@@ -56,14 +56,14 @@ def archive(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @action
 def delete(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     """Deletes a thread with everything that belongs to it."""
-    viewer.memory.delete_thread(_given(request, "thread"))
+    viewer.memory.delete_thread(given(request, "thread"))
     return JsonResponse({"home": reverse("studio")})
 
 
 def _changed(viewer: Viewer, thread_id: str, request: HttpRequest) -> JsonResponse:
     row = one_row(viewer, thread_id)
     current = request.POST.get("current", "")
-    html = _fragment("_row", {"row": row, "current": current}) if row else ""
+    html = fragment("_row", row=row, current=current) if row else ""
     return JsonResponse({"row": html, "title": row.title if row else ""})
 
 
@@ -90,14 +90,3 @@ def choose_theme(request: HttpRequest) -> HttpResponse:
 
 def _remember(response: HttpResponse, cookie: str, value: str) -> None:
     response.set_cookie(cookie, value, max_age=YEAR, samesite="Lax", httponly=True)
-
-
-def _given(request: HttpRequest, name: str) -> str:
-    value = request.POST.get(name, "")
-    if not value:
-        raise InvalidInput.of(name, "is missing")
-    return value
-
-
-def _fragment(name: str, context: dict[str, Any]) -> str:
-    return render_to_string(f"studio/{name}.html", context)

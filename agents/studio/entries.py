@@ -180,8 +180,8 @@ def memory_line(run: Run) -> MemoryLine | None:
     return MemoryLine(run.id, " · ".join(words))
 
 
-def _segments(run: Run) -> list[dict[str, Any]]:
-    given = run.context.get("segments") if isinstance(run.context, dict) else None
+def _segments(run: Run, name: str = "segments") -> list[dict[str, Any]]:
+    given = run.context.get(name) if isinstance(run.context, dict) else None
     return [s for s in given if isinstance(s, dict)] if isinstance(given, list) else []
 
 
@@ -198,14 +198,21 @@ class SegmentView:
 
 @dataclass(frozen=True)
 class ContextView:
+    """What a model was shown, and what was found and not shown, with the reasons."""
+
     segments: list[SegmentView]
+    left_out: list[SegmentView]
     tokens: int | None
 
 
 def context_view(run: Run) -> ContextView:
     """The stored context of a run in the order in which its model read it."""
     tokens = run.context.get("tokens") if isinstance(run.context, dict) else None
-    return ContextView([_segment_view(s) for s in _segments(run)], tokens)
+    return ContextView(
+        [_segment_view(segment) for segment in _segments(run)],
+        [_segment_view(segment) for segment in _segments(run, "left_out")],
+        tokens,
+    )
 
 
 def _segment_view(segment: dict[str, Any]) -> SegmentView:
@@ -214,7 +221,7 @@ def _segment_view(segment: dict[str, Any]) -> SegmentView:
     return SegmentView(
         kind=kind,
         label=SEGMENTS.get(kind, kind.replace("_", " ").capitalize()),
-        why=str(segment.get("why") or ""),
+        why=str(segment.get("reason") or segment.get("why") or ""),
         text=text,
         opening=" ".join(text.split())[:120] or "(empty)",
     )

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -14,6 +13,7 @@ from agents.registry import get_agent_by_id
 from agents.runs import get_run
 from agents.studio.conversation import AGENT
 from agents.studio.entries import context_view, transcript
+from agents.studio.fragments import fragment
 from agents.studio.sidebar import changed_rows, list_rows
 from agents.studio.viewer import Viewer, action
 from threads.errors import InvalidInput, MessageNotFound, NotConfigured
@@ -63,9 +63,7 @@ def changes(request: HttpRequest, viewer: Viewer) -> HttpResponse:
                     "title": row.title,
                     "titled": row.titled,
                     "archived": row.archived,
-                    "html": render_to_string(
-                        "studio/_row.html", {"row": row, "current": current}
-                    ),
+                    "html": fragment("_row", row=row, current=current),
                 }
                 for row in rows
             ],

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from agents.studio.fragments import fragment
 from agents.studio.markdown import render
 
 # Characters of arguments and results that are shown at once.
@@ -76,7 +76,7 @@ class Part:
 
     def render(self, index: int) -> SafeString:
         """The part as HTML; ``index`` is its place in the reply."""
-        return render_to_string("studio/_part.html", {"part": self, "index": index})
+        return fragment("_part", part=self, index=index)
 
 
 def parts_of(content: Any, *, plain: bool = False) -> list[Part]:

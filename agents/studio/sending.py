@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
@@ -20,8 +19,9 @@ from agents.orders import Order
 from agents.registry import get_agent_by_id
 from agents.studio.conversation import AGENT, live_of
 from agents.studio.entries import entry
+from agents.studio.fragments import fragment
 from agents.studio.sidebar import one_row
-from agents.studio.viewer import Viewer, refusal_json, viewer_of
+from agents.studio.viewer import Viewer, given, refusal_json, viewer_of
 from agents.turn import start_run, stop_run
 from agents.versions import edited, regenerated, version_before
 from recall.asynchronous import in_database_thread
@@ -153,16 +153,3 @@ def _sent(viewer: Viewer, run: Run, message: Message | None) -> dict[str, Any]:
         "reply": fragment("_message", entry=entry(reply)) if reply else "",
         "row": fragment("_row", row=row, current=run.thread_id) if row else "",
     }
-
-
-def fragment(name: str, **context: Any) -> str:
-    """One of Studio's fragments as HTML."""
-    return render_to_string(f"studio/{name}.html", context)
-
-
-def given(request: HttpRequest, name: str) -> str:
-    """A field that the page always sends; raises InvalidInput without it."""
-    value = request.POST.get(name, "")
-    if not value:
-        raise InvalidInput.of(name, "is missing")
-    return value

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET
 from agents.event_reader import read_events
 from agents.runs import get_run
 from agents.studio.entries import entry
+from agents.studio.fragments import fragment
 from agents.studio.live import frames
-from agents.studio.sending import fragment
 from agents.studio.sidebar import one_row
 from agents.studio.viewer import Viewer, refusal_json, viewer_of
 from recall.asynchronous import in_database_thread

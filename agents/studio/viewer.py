@@ -18,7 +18,7 @@ from recall.memory import Memory
 from threads.access import Caller
 from threads.api.access import caller_of
 from threads.api.errors import Forbidden, Unauthorized
-from threads.errors import MemoryFault, NotFound
+from threads.errors import InvalidInput, MemoryFault, NotFound
 from threads.models import Thread
 
 RESOURCE_COOKIE = "studio_resource"
@@ -51,11 +51,13 @@ class Viewer:
 
 
 def viewer_of(request: HttpRequest) -> Viewer:
-    """The viewer of a request. Raises Unauthorized or Forbidden.
+    """The viewer of a request. Raises Unauthorized, Forbidden or InvalidInput.
 
     The local operator speaks as ``MEMORY["STUDIO_RESOURCE"]`` (``local``), a signed-in
     user as the resource of their name; whoever reaches all may choose another by cookie.
     """
+    if "\x00" in unquote(request.get_full_path()):
+        raise InvalidInput("The address holds a character that nothing is named with.")
     caller = caller_of(request)
     own = (
         settings.MEMORY.get("STUDIO_RESOURCE", "local")
@@ -99,6 +101,8 @@ def page(view: View) -> View:
             return _refusal(request, 403, str(error))
         except NotFound:
             return _refusal(request, 404)
+        except InvalidInput:
+            return _refusal(request, 400)
 
     return wrapper
 
@@ -118,6 +122,14 @@ def action(view: View) -> View:
             return refusal_json(error.status, error.message)
 
     return wrapper
+
+
+def given(request: HttpRequest, name: str) -> str:
+    """A field that the page always sends; raises InvalidInput without it."""
+    value = request.POST.get(name, "")
+    if not value or "\x00" in value:
+        raise InvalidInput.of(name, "is missing")
+    return value
 
 
 def refusal_json(status: int, sentence: str) -> JsonResponse:

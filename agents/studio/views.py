@@ -9,6 +9,7 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
@@ -23,6 +24,7 @@ MAX_RESOURCES = 30
 
 
 @require_safe
+@never_cache
 @ensure_csrf_cookie
 @page
 def new_thread(request: HttpRequest, viewer: Viewer) -> HttpResponse:
@@ -32,6 +34,7 @@ def new_thread(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 
 
 @require_safe
+@never_cache
 @ensure_csrf_cookie
 @page
 def open_thread(request: HttpRequest, viewer: Viewer, thread_id: str) -> HttpResponse:
@@ -57,7 +60,8 @@ def _studio(
         "model": model_label(),
         "max_bytes": settings.MEMORY["MAX_MESSAGE_BYTES"],
     }
-    # A switch of threads replaces the pane alone.
+    # A switch of threads replaces the pane alone. Neither form of the page may be kept
+    # by the browser, which would show one in place of the other.
     if request.htmx and request.htmx.target == "pane":
         return render(request, "studio/_pane.html", shared | context)
     sidebar = {

@@ -177,3 +177,27 @@ def test_a_page_of_a_hundred_messages_and_threads_costs_few_queries(
 def test_a_made_up_cursor_is_refused(threads, client, cursor) -> None:
     response = client.get(reverse("studio-threads"), {"cursor": cursor})
     assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/t/%00", 400),
+        ("/studio/messages?thread=of-local&before=%00", 400),
+        ("/studio/context?run=%00", 400),
+        ("/studio/changes?since=yesterday", 400),
+        ("/studio/changes?since=2026-01-01", 400),
+        ("/t/", 404),
+        ("/nothing-here", 404),
+    ],
+)
+def test_addresses_that_nobody_would_link_to_are_refused(
+    threads, client, address, status
+) -> None:
+    assert client.get(address).status_code == status
+
+
+@pytest.mark.parametrize("name", ["studio-rename", "studio-archive", "studio-delete"])
+def test_a_thread_id_that_nothing_can_have_is_refused(threads, client, name) -> None:
+    response = client.post(reverse(name), {"thread": "\x00", "title": "x"})
+    assert response.status_code == 400
