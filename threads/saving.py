@@ -127,16 +127,15 @@ class _Row(NamedTuple):
 _COLUMNS = "id, thread_id, resource_id, role, type, content, text, created_at"
 
 # One statement looks for the ids, writes the rows and notes them with their threads.
-# unnest() keeps the order of the arrays, so positions are given out in that order.
+# The batch travels as one JSON text, whose order is the order of the positions.
 _UPSERT = f"""
 WITH former AS (
     SELECT id, thread_id FROM threads_message WHERE id = ANY(%s)
 ), stored AS (
     INSERT INTO threads_message AS message ({_COLUMNS}, updated_at)
-    SELECT {_COLUMNS.replace("content", "content::jsonb")}, %s FROM unnest(
-        %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
-        %s::text[], %s::timestamptz[]
-    ) AS draft ({_COLUMNS})
+    SELECT {_COLUMNS}, %s FROM json_to_recordset(%s) AS draft (
+        id text, thread_id text, resource_id text, role text, type text,
+        content jsonb, text text, created_at timestamptz)
     ON CONFLICT (id) DO UPDATE
     SET thread_id = excluded.thread_id, role = excluded.role, type = excluded.type,
         content = excluded.content, text = excluded.text,
@@ -167,18 +166,21 @@ def _upsert(
     batch: Sequence[Message], given_ids: list[str], written_at: datetime
 ) -> dict[str, _Row]:
     """Writes the batch; what became of each id, without those of other resources."""
-    columns = [
-        [draft.id for draft in batch],
-        [draft.thread_id for draft in batch],
-        [draft.resource_id for draft in batch],
-        [draft.role for draft in batch],
-        [draft.type for draft in batch],
-        [json_text(draft.content) for draft in batch],
-        [draft.text for draft in batch],
-        [draft.created_at for draft in batch],
+    rows = [
+        {
+            "id": draft.id,
+            "thread_id": draft.thread_id,
+            "resource_id": draft.resource_id,
+            "role": draft.role,
+            "type": draft.type,
+            "content": draft.content,
+            "text": draft.text,
+            "created_at": draft.created_at,
+        }
+        for draft in batch
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_UPSERT, [given_ids, written_at, *columns, written_at])
+        cursor.execute(_UPSERT, [given_ids, written_at, json_text(rows), written_at])
         return {id: _Row(*rest) for id, *rest in cursor.fetchall()}
 
 
@@ -203,26 +205,21 @@ def _check(
 _REWRITE = """
 UPDATE threads_message AS message
 SET thread_id = change.thread_id, role = change.role, type = change.type,
-    content = change.content::jsonb, text = change.text, updated_at = %s
-FROM unnest(
-    %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[]
-) AS change (id, thread_id, role, type, content, text)
+    content = change.content, text = change.text, updated_at = %s
+FROM json_to_recordset(%s) AS change (
+    id text, thread_id text, role text, type text, content jsonb, text text)
 WHERE message.id = change.id
 """
+_REWRITTEN = ("id", "thread_id", "role", "type", "content", "text")
 
 
 def write_changed(messages: Sequence[Message], written_at: datetime) -> None:
     """Writes changed messages of locked threads in one statement."""
-    columns = [
-        [message.id for message in messages],
-        [message.thread_id for message in messages],
-        [message.role for message in messages],
-        [message.type for message in messages],
-        [json_text(message.content) for message in messages],
-        [message.text for message in messages],
+    rows = [
+        {name: getattr(message, name) for name in _REWRITTEN} for message in messages
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_REWRITE, [written_at, *columns])
+        cursor.execute(_REWRITE, [written_at, json_text(rows)])
     for message in messages:
         as_stored(message, written_at)
 
