@@ -34,7 +34,11 @@ from agents.model_messages import to_model_messages
 from agents.models import Run
 from agents.orders import Order
 from agents.prompt import LookUp, assemble, look_up
-from agents.providers.choosing import chosen_model, configured_model_name
+from agents.providers.choosing import (
+    chosen_model,
+    configured_model_name,
+    takes_tools,
+)
 from agents.providers.failures import described
 from agents.providers.offline import OFFLINE
 from agents.registry import get_agent_by_id
@@ -271,8 +275,9 @@ def _speech(run: Run, agent: Agent, prepared: _Prepared, meter: Meter) -> Speech
     if options.active_tools is not None:
         tools = {name: tools[name] for name in options.active_tools if name in tools}
     settings = agent.model_settings | options.model_settings
-    if prepared.look_up is not None:
+    if not takes_tools(options.model or agent.model):
         tools = {}
+    if prepared.look_up is not None:
         settings["remembered"] = prepared.look_up.remembered
         settings["notes"] = prepared.look_up.notes
     return Speech(

@@ -1,9 +1,9 @@
 """First words under load: many replies at once on one web process.
 
-    python -m bench.chat [--runs 100] [--tokens 200]
+    python -m bench.chat [--runs 100] [--tokens 100]
 
 A stub in this process speaks chat-completions: the first word at once, then one every
-50 ms. Measured is the time from sending a message to the first words on the wire: of one
+100 ms. Measured is the time from sending a message to the first words on the wire: of one
 conversation alone; of many that begin one after the other, until all of them speak at the
 same time; and of many sent in the same instant, where the last waits for the work of all
 before it. The database's connections are counted meanwhile, and every reply is compared
@@ -24,7 +24,7 @@ from statistics import median
 
 from bench.server import prepare
 
-PAUSE = 0.05
+PAUSE = 0.1
 
 
 async def stub() -> tuple[asyncio.Server, int]:
@@ -198,7 +198,7 @@ async def watched(work: list) -> tuple[list[tuple[float, float]], int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--tokens", type=int, default=100)
     given = parser.parse_args()
     prepare()
     asyncio.run(measure(given.runs, given.tokens))

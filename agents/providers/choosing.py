@@ -50,6 +50,12 @@ def configured_model_name() -> str:
     return OFFLINE
 
 
+def takes_tools(given: str | Model | None) -> bool:
+    """Whether tools are offered: not to ``offline``, nor to the tiny local models."""
+    name = given or configured_model_name()
+    return not (isinstance(name, str) and name.startswith((OFFLINE, "local:")))
+
+
 def chosen_model(given: str | Model | None) -> Model:
     """The model for an agent's ``model``; needs a running event loop.
 
