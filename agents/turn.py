@@ -29,6 +29,7 @@ from agents.endings import failed, stopped, used
 from agents.event_log import LiveLog
 from agents.event_reader import read_events
 from agents.executing import Executor
+from agents.metrics import observe
 from agents.model_events import Meter
 from agents.model_messages import to_model_messages
 from agents.models import Run
@@ -46,6 +47,7 @@ from agents.speaking import Speech, speak
 from agents.title_task import title_after
 from agents.tools import client_tools, working_memory_tool
 from recall.asynchronous import in_database_thread
+from threads.identifiers import now
 from threads.models import Message
 from threads.reach import Reach
 
@@ -326,6 +328,15 @@ async def _finish(
             return
         added = await in_database_thread(runs.events_after, run, log.last_seq)
     log.committed(added)
+    observe(
+        agent=run.agent_id,
+        model=usage.model,
+        state=ending.state,
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+        first_token_ms=usage.first_token_ms,
+        seconds=(now() - (run.started_at or now())).total_seconds(),
+    )
     if run.thread_id is None:
         return
     if ending.state == Run.State.COMPLETED and options_of(run).remember:
