@@ -29,7 +29,7 @@ test: install-dev ## runs every test that this machine can; says which it cannot
 lint: install-dev ## style, import directions, missing migrations
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
-	$(BIN)/lint-imports --config pyproject.toml
+	$(BIN)/lint-imports
 	DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 
 format: install-dev ## rewrites the code in the project's style
