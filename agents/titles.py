@@ -64,11 +64,18 @@ def title_wanted(thread: Thread) -> tuple[Agent, GenerateTitle, Run] | None:
 
 
 def transcript(thread_id: str) -> list[tuple[str, str]]:
-    """The beginning of a conversation as ``(role, text)``, tools and files named."""
+    """The beginning of a conversation as ``(role, text)``, tools and files named.
+
+    What the ``offline`` model said is left out: it speaks of itself and quotes.
+    """
     messages = Message.objects.filter(
         thread_id=thread_id, role__in=["user", "assistant"]
     ).order_by("created_at", "position")[:MESSAGES]
-    return [(message.role, _told(message)[:CHARACTERS]) for message in messages]
+    return [
+        (message.role, _told(message)[:CHARACTERS])
+        for message in messages
+        if (message.content.get("metadata") or {}).get("provider") != OFFLINE
+    ]
 
 
 def _told(message: Message) -> str:

@@ -28,6 +28,7 @@ LABEL = "_Built-in offline responder: not a language model, only a look-up._"
 
 QUOTES = 3
 _WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"(?<=[.!?？。])\s+|\n+")
 _STOPWORDS = frozenset(
     [
         "a",
@@ -147,16 +148,34 @@ def answer(question: str, remembered: Sequence[Remembered], notes: str = "") -> 
         found = [f"- {_quoted(hit)}" for hit in hits]
         found += [f"- In the notes: {line}" for line in lines]
         return "\n".join(["This is what was said:", "", *found, "", LABEL])
-    if _is_question(question):
-        return f"I found nothing about that in what was said before.\n\n{LABEL}"
+    nothing = "I found nothing about that in what was said before."
+    if not _statements(question):
+        return f"{nothing}\n\n{LABEL}"
+    kept = (
+        "I have kept what you told me" if _is_question(question) else "I have kept that"
+    )
     return (
-        "I have kept that and can find it again when you ask for it. "
+        f"{nothing + ' ' if _is_question(question) else ''}"
+        f"{kept} and can find it again when you ask for it. "
         f"For an answer that thinks, configure a model.\n\n{LABEL}"
     )
 
 
+def _sentences(text: str) -> list[str]:
+    return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
+
+
 def _is_question(text: str) -> bool:
-    return "?" in text or "？" in text or bool(_QUESTION.match(text.strip()))
+    return any(map(_asks, _sentences(text)))
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.endswith(("?", "？")) or bool(_QUESTION.match(sentence))
+
+
+def _statements(text: str) -> str:
+    """The sentences that tell something."""
+    return " ".join(part for part in _sentences(text) if not _asks(part))
 
 
 def _terms(text: str) -> set[str]:
@@ -175,9 +194,8 @@ def _best(terms: set[str], remembered: Sequence[Remembered]) -> list[Remembered]
     """The messages that share most terms; of equals the latest."""
     scored = []
     for place, message in enumerate(remembered):
-        own = _terms(message.text)
-        shared = len(terms & own)
-        if shared and not _is_question(message.text):
+        shared = len(terms & _terms(_statements(message.text)))
+        if shared:
             scored.append((shared, place, message))
     scored.sort(key=lambda item: item[:2], reverse=True)
     least = scored[0][0] / 2 if scored else 0
