@@ -47,9 +47,13 @@ _UNSPACED_RANGES = (
 _UNSPACED = re.compile(f"[{_UNSPACED_RANGES}]+")
 _WORD = re.compile(r"[^\W_]+")
 # Words joined by the signs that hold identifiers, versions, paths and dates together.
-_COMPOUND = re.compile(r"[^\W_]+(?:[-_./:@#+][^\W_]+)+|[^\W_]+(?:\+\+|#)")
+# Both patterns begin at the beginning of a word and never go back into one, so that a
+# long run of letters takes no longer than its length.
+_COMPOUND = re.compile(
+    r"(?<![^\W_])[^\W_]++(?:(?:[-_./:@#+][^\W_]++)+|\+\+|#)",
+)
 # Words with a capital inside: getUser, HTTPServer.
-_HUMPED = re.compile(r"\b[^\W_]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[^\W_]*")
+_HUMPED = re.compile(r"(?<![^\W_])(?=[^\W_]*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))[^\W_]++")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CODE_SIGN = re.compile(r"[\d_@#+]")
 
@@ -176,8 +180,9 @@ def _split(text: str) -> tuple[list[str], list[str], list[str]]:
         if _CODE_SIGN.search(code)
     ]
     for word in _HUMPED.findall(text):
-        words.extend(_folded(part) for part in _HUMP.split(word))
-    return words, codes, grams[: 2 * MAX_WORDS]
+        if len(word) <= MAX_WORD_LENGTH:
+            words.extend(_folded(part) for part in _HUMP.split(word))
+    return words[:MAX_WORDS], codes[:MAX_WORDS], grams[: 2 * MAX_WORDS]
 
 
 @lru_cache(maxsize=200_000)
@@ -189,7 +194,9 @@ def _form(word: str, language: str) -> int:
 def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
-    return _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold()
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    # Put together again what is more than a letter with an accent: Hangul, say.
+    return unicodedata.normalize("NFC", bare.casefold())
 
 
 __all__ = [

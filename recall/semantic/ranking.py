@@ -21,7 +21,7 @@ B = 0.4
 # after that, on both sides: an answer is often recognised by its question.
 NEIGHBOUR_SHARES = (0.5, 0.25)
 # Standard deviations above the mean from which one side is a reason by itself.
-REASON = 1.0
+REASON = 0.75
 
 
 def bm25(

@@ -79,7 +79,10 @@ def say(memory: Memory) -> Callable[..., None]:
     ) -> None:
         memory.create_thread(thread_id=thread_id, resource_id=resource_id)
         memory.save_messages(
-            [{"id": id, "content": text, **fields} for id, text in said.items()],
+            [
+                {"id": id, "role": "user", "content": text, **fields}
+                for id, text in said.items()
+            ],
             thread_id=thread_id,
         )
 
