@@ -44,9 +44,10 @@ class LivePart:
             return tool_part(self.call)
         return Part(self.kind, html=mark_safe("".join(self.blocks)))  # noqa: S308 - each block is sanitised
 
-    def grow(self, text: str) -> Growth:
+    def grow(self, text: str) -> Growth | None:
         growth = self.growing.append(text)
-        self.blocks[growth.keep :] = growth.blocks
+        if growth is not None:
+            self.blocks[growth.keep :] = growth.blocks
         return growth
 
 
@@ -86,7 +87,7 @@ class LiveReply:
             growth = part.grow("".join(texts))
             if index in changed:
                 changed[index] = self._whole(index)
-            else:
+            elif growth is not None:
                 html = "".join(growth.blocks)
                 changed[index] = {"part": index, "keep": growth.keep, "html": html}
         return [changed[index] for index in sorted(changed)]

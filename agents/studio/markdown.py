@@ -24,8 +24,15 @@ from pygments.util import ClassNotFound
 
 SCHEMES = {"http", "https", "mailto"}
 REL = "noopener noreferrer nofollow ugc"
-# Characters above which code is shown without colours: lexers take their time.
+# Characters above which code is shown without colours: lexers take their time. Less
+# while the code still grows, and is rendered again and again.
 MAX_COLOURED = 50_000
+MAX_COLOURED_GROWING = 8_000
+# Characters above which a growing block is rendered only once it has grown by a
+# sixteenth, so that the work for a long block stays in proportion to its length.
+LONG_BLOCK = 4_000
+# Characters above which text is shown as it is: parsing would hold up everybody else.
+MAX_PARSED = 400_000
 
 # Pages have no inline styles: the alignment of a table's column becomes a class.
 _ALIGNMENTS = {"text-align:right": "end", "text-align:center": "center"}
@@ -48,6 +55,8 @@ _ATTRIBUTES = {
 
 def render(text: str) -> SafeString:
     """``text`` as Markdown (CommonMark, tables, task lists, bare addresses) in safe HTML."""
+    if len(text) > MAX_PARSED:
+        return format_html('<pre class="plain" dir="auto" tabindex="0">{}</pre>', text)
     return _clean(_MARKDOWN.render(text))
 
 
@@ -75,17 +84,22 @@ class GrowingText:
         self.text = ""
         self._tail = 0
         self._final = 0
-        self._shown = 0
+        self._rendered = 0
 
-    def append(self, piece: str) -> Growth:
-        """Adds ``piece`` and says what to change for it."""
+    def append(self, piece: str) -> Growth | None:
+        """Adds ``piece`` and says what to change for it.
+
+        None when the block is long and has grown little: it is shown with what follows.
+        """
         self.text += piece
         source = self.text[self._tail :]
+        if LONG_BLOCK < len(source) < self._rendered * 17 // 16:
+            return None
+        self._rendered = len(source)
         tokens = _MARKDOWN.parse(source)
         blocks = _top_level(tokens)
         html = [_clean(_render(group)) for group, _ in blocks]
         growth = Growth(self._final, html)
-        self._shown = self._final + len(html)
         complete = source.count("\n")
         last = max(
             (i for i, (_, line) in enumerate(blocks) if line < complete), default=0
@@ -94,6 +108,7 @@ class GrowingText:
             starts = _line_starts(source)
             self._tail += starts[blocks[last][1]]
             self._final += last
+            self._rendered = 0
         return growth
 
 
@@ -120,7 +135,7 @@ def _line_starts(source: str) -> list[int]:
 
 
 def _render(tokens: list[Token]) -> str:
-    return _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
+    return _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {"growing": True})
 
 
 def _clean(html: str) -> SafeString:
@@ -136,9 +151,12 @@ def _clean(html: str) -> SafeString:
     return mark_safe(cleaned)  # noqa: S308 - sanitised on the line above
 
 
-def highlighted(code: str, language: str) -> SafeString:
-    """Code as spans with the highlighter's class names; plain for unknown languages."""
-    if len(code) <= MAX_COLOURED and language:
+def highlighted(code: str, language: str, limit: int = MAX_COLOURED) -> SafeString:
+    """Code as spans with the highlighter's class names.
+
+    Plain for unknown languages and above ``limit`` characters.
+    """
+    if len(code) <= limit and language:
         try:
             lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
         except ClassNotFound:
@@ -157,7 +175,11 @@ def _fence(self, tokens, index, options, env) -> str:
         '<button type="button" data-copy-code="1">Copy</button></figcaption>'
         '<pre tabindex="0"><code>{}</code></pre></figure>\n',
         language or "text",
-        highlighted(token.content, language),
+        highlighted(
+            token.content,
+            language,
+            MAX_COLOURED_GROWING if env.get("growing") else MAX_COLOURED,
+        ),
     )
 
 

@@ -249,7 +249,9 @@ export class Pane {
       changed: () => this.settle(),
       ended: (frame) => this.finish(article, frame),
     });
-    if (article.dataset.state !== "queued") announce("Reply started");
+    // Whatever it waited for has ended.
+    if (article.dataset.state === "queued") this.stream.say("Thinking…");
+    announce("Reply started");
   }
 
   finish(article, frame) {

@@ -101,3 +101,19 @@ def test_code_in_an_unknown_language_is_plain() -> None:
     assert "&lt;i&gt;" in html
     assert "<i>" not in html
     assert "<b>" not in html
+
+
+def test_a_long_block_is_rendered_a_bounded_number_of_times() -> None:
+    growing = GrowingText()
+    growths = [growing.append("words and more words ") for _ in range(3_000)]
+    rendered = [growth for growth in growths if growth is not None]
+    # All of the short beginning, then once for each sixteenth that is added.
+    assert len(rendered) < 300
+    assert len(growing.text) == 63_000
+
+
+def test_text_beyond_all_measure_is_shown_as_it_is() -> None:
+    text = "*x* <b> " * 60_000
+    html = render(text)
+    assert html.startswith('<pre class="plain"')
+    assert html.count("*x* &lt;b&gt; ") == 60_000
