@@ -30,6 +30,7 @@ from recall.tokens import PER_MESSAGE, estimate_tokens
 from recall.toolcalls import groups, readable_text
 from recall.working_memory import get_working_memory
 from recall.working_memory import instructions as notes_instructions
+from threads.errors import OwnershipError
 from threads.models import Message, Thread
 
 
@@ -50,11 +51,12 @@ def assemble_context(
     OwnershipError when the thread is another resource's.
     """
     options = memory.config.merged(config)
-    thread = (
-        memory.get_thread_by_id(thread_id, resource_id=resource_id)
-        if thread_id is not None
-        else None
-    )
+    thread = memory.get_thread_by_id(thread_id) if thread_id is not None else None
+    if thread is not None and resource_id not in (None, thread.resource_id):
+        raise OwnershipError(
+            f"Thread with id {thread.id} is for resource with id "
+            f"{thread.resource_id} but resource {resource_id} was queried."
+        )
     resource_id = resource_id or (thread.resource_id if thread else None)
     new = [_new_segment(message) for message in new_messages]
     new_ids = [message.id for message in new_messages]

@@ -924,10 +924,10 @@ def detect(words: Iterable[str], *, setting: str = "auto") -> str:
     """The language of the words: the one with the most function words among them.
 
     ``simple`` when there is none or two languages are level. A ``setting`` other than
-    ``auto`` is the answer for every text.
+    ``auto`` is the answer for every text; a name that is not known means ``simple``.
     """
     if setting != "auto":
-        return setting
+        return setting if setting in FUNCTION_WORDS else SIMPLE
     counts = function_word_counts(words)
     if not counts:
         return SIMPLE

@@ -126,7 +126,7 @@ def query_terms(text: str) -> list[QueryTerm]:
     kept = [word for word in words if word not in ignored]
     if not kept and not codes and not grams:
         kept = words
-    languages = LANGUAGES if setting == "auto" else (setting,)
+    languages = LANGUAGES if setting == "auto" else tuple(likely)
     found: dict[str, QueryTerm] = {}
     for word in kept:
         forms = {_form(word, language) for language in (SIMPLE, *languages)}
