@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
 
@@ -18,6 +18,7 @@ from recall.asynchronous import in_database_thread
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Turn = Callable[[Run, LiveLog], Coroutine[Any, Any, None]]
 
 
@@ -60,11 +61,26 @@ class Executor:
         """Whether somebody asked the run to stop, rather than the process."""
         return run_id in self._stopping
 
-    def in_background(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Keeps a reference to a task that nobody awaits."""
+    def in_background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """A task that goes on whether or not somebody awaits it."""
         task = asyncio.create_task(work)
         self._helpers.add(task)
         task.add_done_callback(self._helpers.discard)
+        return task
+
+    async def to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
+        """Carries out ``work`` whole, also when a stop arrives meanwhile.
+
+        Only the end of the event loop, which ends every task, cuts it off.
+        """
+        task = self.in_background(work)
+        while not task.done():
+            try:
+                await asyncio.shield(task)
+            except asyncio.CancelledError:
+                if task.cancelled():
+                    raise
+        await task
 
     async def _execute(self, run: Run, log: LiveLog, turn: Turn) -> None:
         try:

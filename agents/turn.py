@@ -90,8 +90,12 @@ async def start_run(
 
     Returns as soon as both are stored; follow the reply with :func:`read_events`. Raises
     the :class:`~threads.errors.MemoryFault` that refuses the order; then nothing is
-    stored.
+    stored. A caller that goes away meanwhile leaves no run that nobody executes.
     """
+    return await asyncio.shield(_executor().in_background(_start(agent, order, reach)))
+
+
+async def _start(agent: Agent, order: Order, reach: Reach | None) -> StartedRun:
     executor = _executor()
     memory = agent.get_memory(reach=reach)
     given = None
@@ -202,7 +206,8 @@ async def take_turn(
             logger.warning("Run %s failed: %s", run.id, failure.name)
         said = [*log.events, *log.pending]
         ending = failed(said, run, failure.message, failure.name)
-    await asyncio.shield(_finish(run, log, agent, ending, used(speech, meter)))
+    usage = used(speech, meter)
+    await _executor().to_the_end(_finish(run, log, agent, ending, usage))
 
 
 @dataclass(frozen=True)
@@ -339,6 +344,6 @@ async def _finish(
     )
     if run.thread_id is None:
         return
+    await continue_thread(run.thread_id)
     if ending.state == Run.State.COMPLETED and options_of(run).remember:
         await in_database_thread(title_after, run, agent)
-    await continue_thread(run.thread_id)
