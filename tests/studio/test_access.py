@@ -201,3 +201,9 @@ def test_addresses_that_nobody_would_link_to_are_refused(
 def test_a_thread_id_that_nothing_can_have_is_refused(threads, client, name) -> None:
     response = client.post(reverse(name), {"thread": "\x00", "title": "x"})
     assert response.status_code == 400
+
+
+def test_an_empty_list_tells_the_operator_of_other_resources(db, client) -> None:
+    assert "Others have some" not in client.get("/").content.decode()
+    Memory().create_thread(resource_id="alice", thread_id="of-alice")
+    assert "Others have some" in client.get("/").content.decode()
