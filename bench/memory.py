@@ -219,15 +219,18 @@ def run_peer(folder: Path, calls: int) -> dict[str, Any]:
     result = folder / "beside.json"
     command = [node, "drive_mastra.mjs", "--api", "v1", "--store", "pg", "--no-vec"]
     environment = os.environ | {"PGUSER": "postgres"}
-    # The driver makes the extension itself, in a database made from this template.
-    with psycopg.connect("user=postgres dbname=template1", autocommit=True) as template:
-        template.execute("DROP EXTENSION IF EXISTS vector")
-    # Without vectors loading ends in an error, after the messages are in.
-    subprocess.run([*command, "--load"], cwd=folder, env=environment, check=False)
+    with psycopg.connect("user=postgres dbname=template1", autocommit=True) as server:
+        found = server.execute("SELECT FROM pg_database WHERE datname = 'mastra1'")
+        missing = found.fetchone() is None
+        # The driver makes the extension itself, in a database made from this template.
+        server.execute("DROP EXTENSION IF EXISTS vector")
+    if missing:
+        # Without vectors loading ends in an error, after the messages are in.
+        subprocess.run([*command, "--load"], cwd=folder, env=environment, check=False)
     with psycopg.connect("user=postgres dbname=mastra1", autocommit=True) as theirs:
         theirs.execute("VACUUM ANALYZE")
     timing = ["--ops", "--out", result, "--calls", str(calls), "--clone-calls", "10"]
-    timing += ["--quiet-wait", "0", "--tries", "1", "--conc-seconds", "0"]
+    timing += ["--quiet-wait", "0", "--tries", "1", "--conc-seconds", "0.2"]
     subprocess.run([*command, *timing], cwd=folder, env=environment, check=True)
     return json.loads(result.read_text())["ops"]
 
