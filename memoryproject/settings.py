@@ -125,6 +125,13 @@ DATABASES["default"] |= {
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     connect_timeout=5, application_name="memory"
 )
+# Statements are planned once in a connection. Off for a pooler between here and the
+# server that hands a connection to somebody else after each transaction.
+if env.bool("DATABASE_PREPARED_STATEMENTS", True):
+    DATABASES["default"]["OPTIONS"] |= {
+        "server_side_binding": True,
+        "prepare_threshold": 3,
+    }
 if DATABASE_POOL_MAX:
     DATABASES["default"]["OPTIONS"]["pool"] = {
         "min_size": min(env.int("DATABASE_POOL_MIN", 1), DATABASE_POOL_MAX),
