@@ -40,18 +40,25 @@ def agent() -> Iterator[Agent]:
     unregister(made.id)
 
 
-@pytest.fixture
-def provider(settings: Any) -> Iterator[Provider]:
-    """A provider that the models named ``openai:…`` reach."""
+@pytest.fixture(scope="session")
+def provider_server() -> Iterator[Provider]:
     made = Provider()
-    settings.OPENAI_BASE_URL = made.url
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def provider(provider_server: Provider, settings: Any) -> Iterator[Provider]:
+    """A provider that the models named ``openai:…`` reach, saying ``Hello there.``"""
+    provider_server.reset()
+    settings.OPENAI_BASE_URL = provider_server.url
     settings.OPENAI_API_KEY = "sk-very-secret"
     settings.MEMORY = settings.MEMORY | {
         "MODEL_FIRST_TOKEN_TIMEOUT": 1.0,
         "MODEL_STALL_TIMEOUT": 0.5,
     }
-    yield made
-    made.close()
+    yield provider_server
+    provider_server.release.set()
 
 
 @pytest.fixture
@@ -62,16 +69,21 @@ def talker(provider: Provider) -> Iterator[Agent]:
     unregister(made.id)
 
 
-@pytest.fixture
-def server(
-    transactional_db: None, database_url: str, provider: Provider
-) -> Iterator[Server]:
-    """A web process whose configured model is at the provider."""
+@pytest.fixture(scope="session")
+def web_process(database_url: str, provider_server: Provider) -> Iterator[Server]:
     made = Server(
         database_url,
         MEMORY_MODEL="openai:stub",
-        OPENAI_BASE_URL=provider.url,
+        OPENAI_BASE_URL=provider_server.url,
         OPENAI_API_KEY="sk-very-secret",
     )
     yield made
     made.stop()
+
+
+@pytest.fixture
+def server(transactional_db: None, provider: Provider, web_process: Server) -> Server:
+    """A web process whose configured model is at the provider."""
+    if web_process.process.poll() is not None:
+        web_process.start_again()
+    return web_process

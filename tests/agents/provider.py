@@ -90,14 +90,8 @@ class Provider:
     """The server. ``scripts`` answer one request each, the last one all that follow."""
 
     def __init__(self) -> None:
-        self.scripts: list[Script] = [says("Hello ", "there.")]
-        self.requests: list[dict[str, Any]] = []
-        # (status, headers, body) for the next requests, before any script.
-        self.refusals: list[tuple[int, dict[str, str], dict[str, Any]]] = []
-        self.hold = threading.Event()
-        self.release = threading.Event()
-        self.open = 0
         self._lock = threading.Lock()
+        self.reset()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -113,6 +107,15 @@ class Provider:
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
+    def reset(self) -> None:
+        """As new, for the next test."""
+        self.scripts: list[Script] = [says("Hello ", "there.")]
+        self.requests: list[dict[str, Any]] = []
+        # (status, headers, body) for the next requests, before any script.
+        self.refusals: list[tuple[int, dict[str, str], dict[str, Any]]] = []
+        self.hold = threading.Event()
+        self.release = threading.Event()
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}/v1"
@@ -125,11 +128,13 @@ class Provider:
     def waits(self, *pieces: str, then: tuple[str, ...] = ()) -> Script:
         """Says ``pieces``, sets ``hold``, waits for ``release``, says the rest."""
 
+        hold, release = self.hold, self.release
+
         def script(request: dict[str, Any]) -> Iterator[bytes]:
             for piece in pieces:
                 yield delta(piece)
-            self.hold.set()
-            self.release.wait(60)
+            hold.set()
+            release.wait(60)
             for piece in then:
                 yield delta(piece)
             yield delta(finish="stop")

@@ -132,7 +132,7 @@ def test_unstorable_characters_become_replacements_for_readers_and_store_alike(
     assert Message.objects.get(role="assistant").text == answer.text
 
 
-def test_unreachable_provider_is_said_plainly(run_async, talker, provider):
-    provider.close()
+def test_unreachable_provider_is_said_plainly(run_async, talker, provider, settings):
+    settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
     answer = ask(run_async, talker)
     assert answer.error == "The model's server cannot be reached."
