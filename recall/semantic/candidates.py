@@ -25,7 +25,7 @@ CANDIDATES = 100
 SAMPLE = 300
 # Messages that the words may bring in for ranking. Beyond it only the rarer words of
 # the query choose candidates; the frequent ones still count for those chosen.
-MATCHES = 60_000
+MATCHES = 20_000
 # A neighbour of a neighbour still counts for a candidate (ranking.NEIGHBOUR_SHARES).
 REACH = len(ranking.NEIGHBOUR_SHARES)
 
