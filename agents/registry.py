@@ -44,6 +44,10 @@ def get_agent_by_id(agent_id: str) -> Agent:
         raise AgentNotFound(agent_id) from None
 
 
+def is_known(agent_id: str) -> bool:
+    return agent_id in _agents
+
+
 def list_agents() -> list[Agent]:
     """All agents, in the order in which they were registered."""
     return list(_agents.values())

@@ -20,7 +20,7 @@ from django.db import connection
 
 from agents.chunks import Chunk, Event
 from agents.models import Run, RunEvent
-from agents.registry import AgentNotFound, get_agent_by_id
+from agents.registry import AgentNotFound, get_agent_by_id, is_known
 from agents.transcript import Transcript, message_content
 from agents.wakes import RUN_EVENTS, RUN_QUEUED, RUN_STOP, notify
 from recall.memory import Memory
@@ -98,7 +98,8 @@ def active_run(thread_id: str) -> Run | None:
 def claim_next(thread_id: str, owner: str) -> Run | None:
     """Takes the next queued run of a thread for the process ``owner``.
 
-    None while another run of the thread speaks, and when none waits.
+    None while another run of the thread speaks, when none waits, and when its agent is
+    not known in this process, which may run other code than the one that accepted it.
     """
 
     def work() -> Run | None:
@@ -108,7 +109,7 @@ def claim_next(thread_id: str, owner: str) -> Run | None:
         if runs.filter(state=State.RUNNING).exists():
             return None
         run = runs.filter(state=State.QUEUED).order_by("created_at", "id").first()
-        if run is None:
+        if run is None or not is_known(run.agent_id):
             return None
         mark_running(run, owner)
         run.save(update_fields=["state", "owner", "started_at", "heartbeat_at"])
