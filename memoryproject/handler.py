@@ -14,6 +14,7 @@ import io
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction
@@ -170,6 +171,7 @@ def is_for_programs(path: str) -> bool:
     return path.startswith(("/api/", "/chat/"))
 
 
+@lru_cache(maxsize=4096)
 def runs_on_the_loop(path: str) -> bool:
     """Whether the view behind ``path`` is asynchronous."""
     try:

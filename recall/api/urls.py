@@ -47,12 +47,13 @@ one_resource = ResourceViewSet.as_view(
 thread_notes = ThreadWorkingMemoryViewSet
 resource_notes = ResourceWorkingMemoryViewSet
 
+# Addresses are tried in this order; what is asked for most comes first.
 compatible = {
+    f"{THREAD}/messages": thread_messages,
     "threads": threads,
     THREAD: one_thread,
     f"{THREAD}/clone": CloneViewSet.as_view({"post": "create"}),
     f"{THREAD}/transfer": ThreadViewSet.as_view({"post": "transfer"}),
-    f"{THREAD}/messages": thread_messages,
     f"{THREAD}/working-memory": thread_notes.as_view(
         {"get": "retrieve", "post": "update"}
     ),
