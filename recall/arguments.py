@@ -9,6 +9,9 @@ from typing import Any
 from threads.errors import InvalidInput, Issue
 from threads.text import storable
 
+# What the database can count to.
+MAX_REVISION = 2**63 - 1
+
 _UPPER = re.compile(r"[A-Z]")
 
 
@@ -96,8 +99,22 @@ def identifier(value: Any, field: str, *, max_length: int = 255) -> str:
     return storable(value)
 
 
+def revision(value: Any, field: str) -> int | None:
+    """The revision that a caller expects: None, or an integer of at least 0."""
+    if value is None:
+        return None
+    if whole_number(value, field) > MAX_REVISION:
+        raise InvalidInput.of(field, f"must be at most {MAX_REVISION}")
+    return value
+
+
 def any_id(value: Any, field: str) -> str:
     """An id to look for: any text. One that cannot be stored names nothing."""
     if not isinstance(value, str):
         raise InvalidInput.of(field, "must be a string")
     return storable(value)
+
+
+def owner_id(value: Any, field: str = "resource_id") -> str | None:
+    """An asserted owner: None when the caller asserts nothing, else any text."""
+    return None if value is None else any_id(value, field)

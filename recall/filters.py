@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -79,10 +80,14 @@ def thread_filter(value: Mapping[str, Any] | None) -> ThreadFilter:
     if value is None:
         return ThreadFilter()
     given = Arguments(value, "filter", _THREAD_FILTER)
+    resource_id = given.get("resource_id")
     # As the reference has it, an empty resource is no condition.
-    resource_id = given.get("resource_id") or None
+    if resource_id == "":
+        resource_id = None
+    if resource_id is not None:
+        resource_id = identifier(resource_id, given.field("resource_id"))
     return ThreadFilter(
-        resource_id=resource_id and identifier(resource_id, given.field("resource_id")),
+        resource_id=resource_id,
         metadata=metadata_filter(given.get("metadata"), given.field("metadata")),
         archived=None if given.get("archived") is None else given.flag("archived"),
         created=date_range(given.get("created"), given.field("created")),
@@ -149,7 +154,10 @@ def metadata_filter(value: Mapping[str, Any] | None, path: str) -> dict[str, Sca
 def _is_scalar(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
-    return value is None or isinstance(value, (str, bool, int))
+    if isinstance(value, int):
+        # What no float can hold is as good as infinite.
+        return value.bit_length() <= sys.float_info.max_exp
+    return value is None or isinstance(value, str)
 
 
 def _roles(given: Arguments) -> tuple[str, ...] | None:

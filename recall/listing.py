@@ -12,7 +12,7 @@ from recall.filters import DateRange, ThreadFilter, message_filter, thread_filte
 from recall.history import messages_of_threads, read_after
 from recall.pagination import Order, order_of, page_of
 from recall.results import ResourcePage, ThreadPage
-from threads.errors import ThreadNotFound
+from threads.errors import InvalidInput, ThreadNotFound
 from threads.models import Message, Resource, Thread
 from threads.querysets import ThreadQuerySet
 from threads.reach import Reach
@@ -86,6 +86,8 @@ def iter_messages(
 ) -> Iterator[Message]:
     """See :meth:`recall.memory.Memory.iter_messages`."""
     thread_id = identifier(thread_id, "thread_id")
+    if not isinstance(newest_first, bool):
+        raise InvalidInput.of("newest_first", "must be true or false")
     narrowed = message_filter(filter)
     if not Thread.objects.within(reach).filter(id=thread_id).exists():
         raise ThreadNotFound(thread_id)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from recall import listing, recalling, working_memory, writing
+from recall.arguments import any_id, owner_id
 from recall.asynchronous import twin
 from recall.config import MemoryConfig
 from recall.embedding import indexing
@@ -26,7 +27,6 @@ from threads.errors import NotConfigured, ThreadNotFound
 from threads.lineage import CloneRecord
 from threads.models import Message, Resource, Thread
 from threads.reach import Reach
-from threads.text import storable
 
 Fields = Mapping[str, Any]
 EVERYTHING = Reach.all()
@@ -89,8 +89,8 @@ class Memory:
         ``vector_search_string`` adds what semantic recall finds, if it is on. ``total``
         and ``has_more`` speak of the page alone.
 
-        Several thread ids, all of one resource, are read as one history. An unknown
-        thread is empty, or ThreadNotFound when a resource is named; OwnershipError when
+        Several thread ids, all of one resource, are read as one history. Without ``resource_id``
+        only the caller's reach limits what is included. An unknown thread is empty, or ThreadNotFound when a resource is named; OwnershipError when
         that resource does not own it; InvalidInput names a wrong field.
         """
         return recalling.recall(
@@ -426,19 +426,21 @@ class Memory:
 
     def get_source_thread(self, thread_id: str) -> Thread | None:
         """The thread that this one was cloned from, if it still exists."""
-        return lineage.source_thread(storable(thread_id), self.reach)
+        return lineage.source_thread(any_id(thread_id, "thread_id"), self.reach)
 
     def list_clones(
         self, thread_id: str, resource_id: str | None = None
     ) -> list[Thread]:
         """The clones of a thread, oldest first: those of its owner, or of a resource."""
         return lineage.clones_of(
-            storable(thread_id), self.reach, resource_id=storable(resource_id)
+            any_id(thread_id, "thread_id"),
+            self.reach,
+            resource_id=owner_id(resource_id),
         )
 
     def get_clone_history(self, thread_id: str) -> list[Thread]:
         """The line of sources, oldest first, down to the thread itself."""
-        return lineage.clone_history(storable(thread_id), self.reach)
+        return lineage.clone_history(any_id(thread_id, "thread_id"), self.reach)
 
     # Working memory
 
@@ -489,7 +491,7 @@ class Memory:
             merge=merge,
             thread_id=thread_id,
             resource_id=resource_id,
-            author=author or self.author,
+            author=self.author if author is None else author,
             author_name=author_name,
             message_id=message_id,
             expected_revision=expected_revision,
@@ -531,7 +533,7 @@ class Memory:
             revision,
             thread_id=thread_id,
             resource_id=resource_id,
-            author=author or self.author,
+            author=self.author if author is None else author,
             author_name=author_name,
             expected_revision=expected_revision,
         )
@@ -580,7 +582,8 @@ class Memory:
 
     def _may_write(self, config: MemoryConfig | Fields | None = None) -> MemoryConfig:
         options = self.config.merged(config)
-        if options.read_only:
+        # A call may make a memory read-only, never the other way round.
+        if options.read_only or self.config.read_only:
             raise NotConfigured("This memory is read-only")
         return options
 

@@ -67,6 +67,8 @@ def recall(
     order = order_of(order_by, fields=("created_at",), default_descending=False)
     narrowed = message_filter(filter)
     windows = include_windows(include)
+    if not isinstance(vector_search_string, str | None):
+        raise InvalidInput.of("vector_search_string", "must be a string")
     found = NOTHING_FOUND
     known = _threads(thread_ids, resource_id, reach)
     listing = (
@@ -153,8 +155,6 @@ def _search(
     config: MemoryConfig,
 ) -> SearchResult:
     """What semantic recall adds to a page, in the scope that it is configured for."""
-    if not isinstance(query, str):
-        raise InvalidInput.of("vector_search_string", "must be a string")
     if not query.strip():
         return SearchResult()
     options = config.semantic_recall
@@ -248,7 +248,8 @@ def _result(
         total=reading.total,
         page=page.number,
         per_page=page.size,
-        has_more=page.has_more(reading.total),
+        # A page of no messages has no next one: walking the pages would never end.
+        has_more=not page.is_empty and page.has_more(reading.total),
         hits=list(found.hits),
         meaning_available=found.meaning_available,
     )

@@ -18,6 +18,8 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from recall import notes
+from recall.arguments import owner_id
+from recall.arguments import revision as checked_revision
 from recall.config import MemoryConfig, WorkingMemoryConfig
 from recall.models import WorkingMemory, WorkingMemoryRevision
 from recall.notes import DEFAULT_TEMPLATE, instructions
@@ -31,7 +33,7 @@ from threads.errors import (
     PreconditionFailed,
     TooLarge,
 )
-from threads.identifiers import now
+from threads.identifiers import MAX_ID_LENGTH, now
 from threads.models import Resource, Thread
 from threads.reach import Reach
 from threads.text import storable
@@ -137,6 +139,13 @@ def update_working_memory(
     if (value is None) == (merge is None):
         raise InvalidInput.of("value", "give either value or merge")
     _known_author(author)
+    author_name = _text(author_name, "author_name")
+    message_id = owner_id(message_id or None, "message_id") or ""
+    if len(message_id) > MAX_ID_LENGTH:
+        raise InvalidInput.of(
+            "message_id", f"must be at most {MAX_ID_LENGTH} characters"
+        )
+    expected_revision = checked_revision(expected_revision, "expected_revision")
 
     def change(current: str | None) -> str:
         if merge is not None:
@@ -156,8 +165,8 @@ def update_working_memory(
                 row,
                 new,
                 author=author,
-                author_name=storable(author_name),
-                message_id=storable(message_id),
+                author_name=author_name,
+                message_id=message_id,
             )
             _tell_owner(owner, new)
         return _state(owner, options, row)
@@ -198,8 +207,11 @@ def restore_working_memory(
     """
     options = _enabled(config)
     _known_author(author)
-    if isinstance(revision, bool) or not isinstance(revision, int):
+    author_name = _text(author_name, "author_name")
+    revision = checked_revision(revision, "revision")
+    if revision is None:
         raise InvalidInput.of("revision", "must be the number of a revision")
+    expected_revision = checked_revision(expected_revision, "expected_revision")
 
     def work() -> WorkingMemoryState:
         owner = owner_of(reach, options, thread_id, resource_id, lock=True)
@@ -213,7 +225,7 @@ def restore_working_memory(
             row,
             earlier.value,
             author=author,
-            author_name=storable(author_name),
+            author_name=author_name,
             restored_from=revision,
         )
         _tell_owner(owner, earlier.value)
@@ -248,8 +260,14 @@ def _enabled(config: MemoryConfig) -> WorkingMemoryConfig:
     return config.working_memory
 
 
+def _text(value: Any, field: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput.of(field, "must be a string")
+    return storable(value)
+
+
 def _known_author(author: str) -> None:
-    if author not in Author.values:
+    if not isinstance(author, str) or author not in Author.values:
         raise InvalidInput.of("author", f"must be one of {', '.join(Author.values)}")
 
 

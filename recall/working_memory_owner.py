@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from recall.arguments import owner_id
 from recall.config import WorkingMemoryConfig
 from recall.models import WorkingMemory
 from threads.errors import (
@@ -16,7 +17,6 @@ from threads.errors import (
 )
 from threads.models import Thread
 from threads.reach import Reach
-from threads.text import storable
 from threads.updating import own_thread
 
 METADATA_KEY = "workingMemory"
@@ -74,7 +74,8 @@ def owner_of(
     another resource's, and for a write ThreadNotFound or ResourceNotFound.
     """
     thread = None
-    thread_id, resource_id = storable(thread_id), storable(resource_id)
+    thread_id = owner_id(thread_id, "thread_id")
+    resource_id = owner_id(resource_id)
     if thread_id is not None and lock and options.scope == "thread":
         thread = own_thread(thread_id, reach, resource_id)
     elif thread_id is not None:

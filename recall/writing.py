@@ -8,7 +8,14 @@ from typing import Any
 
 from django.conf import settings
 
-from recall.arguments import Arguments, any_id, identifier
+from recall.arguments import (
+    MAX_REVISION,
+    Arguments,
+    any_id,
+    identifier,
+    owner_id,
+    revision,
+)
 from recall.embedding import indexing
 from recall.filters import moment
 from recall.results import CloneResult
@@ -87,11 +94,11 @@ def update_thread(
     return updating.update_thread(
         any_id(thread_id, "thread_id"),
         reach,
-        resource_id=_asserted(resource_id),
+        resource_id=owner_id(resource_id),
         title=_title(title),
         metadata=_metadata(metadata),
         title_source=_title_source(title_source),
-        expected_revision=expected_revision,
+        expected_revision=revision(expected_revision, "expected_revision"),
         replace=replace,
     )
 
@@ -104,21 +111,21 @@ def archive_thread(
         any_id(thread_id, "thread_id"),
         reach,
         archived=archived,
-        resource_id=_asserted(resource_id),
+        resource_id=owner_id(resource_id),
     )
 
 
 def delete_thread(reach: Reach, thread_id: str, *, resource_id: str | None) -> bool:
     """See :meth:`recall.memory.Memory.delete_thread`."""
     return deleting.delete_thread(
-        any_id(thread_id, "thread_id"), reach, resource_id=_asserted(resource_id)
+        any_id(thread_id, "thread_id"), reach, resource_id=owner_id(resource_id)
     )
 
 
 def delete_messages(reach: Reach, messages: Any, *, resource_id: str | None) -> int:
     """See :meth:`recall.memory.Memory.delete_messages`."""
     return deleting.delete_messages(
-        message_ids(messages), reach, resource_id=_asserted(resource_id)
+        message_ids(messages), reach, resource_id=owner_id(resource_id)
     )
 
 
@@ -127,7 +134,7 @@ def delete_all_messages(
 ) -> int:
     """See :meth:`recall.memory.Memory.delete_all_messages`."""
     return deleting.delete_all_messages(
-        any_id(thread_id, "thread_id"), reach, resource_id=_asserted(resource_id)
+        any_id(thread_id, "thread_id"), reach, resource_id=owner_id(resource_id)
     )
 
 
@@ -147,8 +154,8 @@ def save_messages(
     """See :meth:`recall.memory.Memory.save_messages`."""
     batch = normalise(
         messages,
-        thread_id=thread_id,
-        resource_id=resource_id,
+        thread_id=_given_id(thread_id, "thread_id"),
+        resource_id=_given_id(resource_id, "resource_id"),
         max_bytes=settings.MEMORY.get("MAX_MESSAGE_BYTES"),
     )
     return saving.save_messages(
@@ -172,8 +179,6 @@ def set_model_title(reach: Reach, thread_id: str, title: str) -> bool:
 
 def message_ids(messages: Any) -> list[str]:
     """The ids in a list of ids and objects that have one."""
-    if isinstance(messages, (str, Message)):
-        messages = [messages]
     if not isinstance(messages, (list, tuple, set, frozenset)):
         raise InvalidInput.of(
             "message_ids", "must be an array of message IDs or message objects"
@@ -203,7 +208,9 @@ def clone_thread(
     """See :meth:`recall.memory.Memory.clone_thread`."""
     source_id = any_id(source_thread_id, "source_thread_id")
     thread_id = _new_id(new_thread_id, "new_thread_id")
-    owner = reached_resource(resource_id, reach) if resource_id else None
+    owner = _new_id(resource_id, "resource_id")
+    if owner is not None:
+        owner = reached_resource(owner, reach)
     title, metadata = _title(title), _metadata(metadata)
     selection = _selection(options)
 
@@ -241,7 +248,7 @@ def transfer_thread(
             thread_id,
             reach,
             resource_id=resource_id,
-            from_resource_id=_asserted(from_resource_id),
+            from_resource_id=owner_id(from_resource_id),
         )
     )
 
@@ -264,13 +271,13 @@ def reached_resource(resource_id: Any, reach: Reach) -> str:
     return resource_id
 
 
-def _asserted(resource_id: str | None) -> str | None:
-    """The resource that the caller says is the owner; None when nothing is said."""
-    return None if resource_id is None else any_id(resource_id, "resource_id")
+def _given_id(value: Any, field: str) -> str | None:
+    return None if value is None else identifier(value, field)
 
 
 def _new_id(value: Any, field: str) -> str | None:
-    return identifier(value, field) if value not in (None, "") else None
+    """An id that may be left to us: None and empty text do that."""
+    return None if value is None or value == "" else identifier(value, field)
 
 
 def _title(title: Any) -> str | None:
@@ -303,6 +310,8 @@ def _selection(options: Mapping[str, Any] | None) -> cloning.Selection:
     limit = given.get("message_limit")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
         raise InvalidInput.of(given.field("message_limit"), "must be an integer")
+    if limit is not None and limit > MAX_REVISION:
+        raise InvalidInput.of(given.field("message_limit"), "is out of range")
     narrowed = Arguments(
         given.get("message_filter", {}), given.field("message_filter"), _CLONE_FILTER
     )

@@ -16,6 +16,7 @@ from threads.parts import plain_text
 from threads.reach import Reach
 from threads.rows import place
 from threads.saving import write_changed
+from threads.text import storable
 from threads.transactions import ATTEMPTS, Locked, locked, whole
 
 _FIELDS = {
@@ -100,6 +101,7 @@ def _checked(changes: Any, at: str) -> list[dict[str, Any]]:
 
 def _content_change(value: Any, field: str) -> dict[str, Any]:
     if isinstance(value, str):
+        value = storable(value)
         return {"parts": [{"type": "text", "text": value}], "content": value}
     if not isinstance(value, Mapping):
         raise InvalidInput.of(field, "must be an object")

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
+from threads.errors import InvalidInput
+from threads.text import storable
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -32,7 +35,11 @@ class Reach:
     @classmethod
     def of(cls, patterns: Iterable[str]) -> Reach:
         """Only the resources named; none at all when ``patterns`` is empty."""
-        return cls(patterns=frozenset(patterns))
+        named = [patterns] if isinstance(patterns, str) else list(patterns)
+        for pattern in named:
+            if not isinstance(pattern, str):
+                raise InvalidInput.of("resources", "must be the ids of resources")
+        return cls(patterns=frozenset(storable(named)))
 
     def covers(self, resource_id: str) -> bool:
         """Whether ``resource_id`` is within reach."""

@@ -15,7 +15,13 @@ import orjson
 from django.db import connection
 
 from threads.activity import LATER, Movements, messages_changed
-from threads.errors import Conflict, InvalidInput, OwnershipError, ThreadNotFound
+from threads.errors import (
+    Conflict,
+    Issue,
+    OwnershipError,
+    ThreadNotFound,
+    TooLarge,
+)
 from threads.identifiers import now
 from threads.models import Message
 from threads.reach import Reach
@@ -52,7 +58,10 @@ def save_messages(
     """
     batch = list(_last_of_each(drafts))
     if len(batch) > MAX_BATCH:
-        raise InvalidInput.of("messages", f"at most {MAX_BATCH} at once")
+        raise TooLarge(
+            f"messages: at most {MAX_BATCH} at once",
+            [Issue("messages", f"at most {MAX_BATCH} at once")],
+        )
     if not batch:
         return []
     given_ids = [draft.id for draft in batch if draft.id not in fresh_ids]

@@ -140,7 +140,7 @@ def test_recall_equals_the_model(rows, wanted, size, page, direction, items, nam
             f"m{n}" for n in (expected[::-1] if direction == "DESC" else expected)
         ]
         assert result.total == len(matching)
-        more = size is not False and (page + 1) * size < len(matching)
+        more = bool(size) and (page + 1) * size < len(matching)
         assert result.has_more is more
         assert counters_are_true()
 

@@ -12,7 +12,7 @@ from tests.factories import (
     make_thread,
     numbered,
 )
-from threads.errors import InvalidInput, OwnershipError, ThreadNotFound
+from threads.errors import InvalidInput, OwnershipError, ThreadNotFound, TooLarge
 from threads.messages import NewMessage
 from threads.models import Message, Thread
 from threads.reach import Reach
@@ -191,7 +191,7 @@ def test_ten_thousand_at_once_take_few_statements(
     page = memory.recall("t1", per_page=3)
     assert ids(page.messages) == ["m09997", "m09998", "m09999"]
     assert page.total == 10_000
-    with pytest.raises(InvalidInput):
+    with pytest.raises(TooLarge):
         memory.save_messages([*batch, draft("one more")], thread_id="t1")
 
 

@@ -45,6 +45,10 @@ WIRE_NAMES = {
 }
 
 
+# A revision that nothing will ever have.
+NEVER = 2**63 - 1
+
+
 class ApiViewSet(ViewSet):
     """A viewset whose refusals and spellings are the wire's."""
 
@@ -98,7 +102,7 @@ class ApiViewSet(ViewSet):
         if tag in ("", "*"):
             return None
         digits = tag.removeprefix("W/").strip('"')
-        return int(digits) if digits.isdecimal() and len(digits) < 18 else -1
+        return int(digits) if digits.isdecimal() and len(digits) < 18 else NEVER
 
     def handle_exception(self, exc: Exception) -> HttpResponse:
         if isinstance(exc, InvalidInput) and exc.issues:
