@@ -20,11 +20,9 @@ from pydantic_ai.tools import Tool, ToolDefinition
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
-from recall.asynchronous import in_database_thread
 from recall.config import MemoryConfig
-from recall.working_memory import update_working_memory
+from recall.memory import Memory
 from threads.errors import InvalidInput, MemoryFault
-from threads.reach import Reach
 
 UPDATE_WORKING_MEMORY = "updateWorkingMemory"
 
@@ -112,18 +110,21 @@ def working_memory_tool(
     if not notes.enabled or config.read_only:
         return None
 
+    memory = Memory(config, author="model")
+
     async def save(**given: Any) -> str:
         value = given.get("memory", given)
-        await in_database_thread(
-            update_working_memory,
-            Reach.all(),
-            config,
+        if notes.schema:
+            change = {"merge": value}
+        elif isinstance(value, str):
+            change = {"value": value}
+        else:
+            raise InvalidInput.of("memory", "must be string")
+        await memory.aupdate_working_memory(
             thread_id=thread_id,
             resource_id=resource_id,
-            author="model",
             message_id=message_id,
-            value=None if notes.schema else str(value),
-            merge=value if notes.schema else None,
+            **change,
         )
         return "saved"
 

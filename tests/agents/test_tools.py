@@ -166,6 +166,44 @@ def test_model_keeps_notes_with_its_tool(run_async, provider):
     unregister("noting")
 
 
+@pytest.mark.parametrize(
+    ("notes", "args", "told"),
+    [
+        ({}, '{"memory": {"a": 1}}', "memory: must be string"),
+        ({}, '{"memory": 3}', "memory: must be string"),
+        ({}, "{}", "memory: must be string"),
+        (
+            {"schema": {"type": "object", "properties": {"age": {"type": "integer"}}}},
+            '{"memory": {"age": "old"}}',
+            "merge.age: 'old' is not of type 'integer'",
+        ),
+        (
+            {"schema": {"type": "object", "properties": {"age": {"type": "integer"}}}},
+            '{"memory": "old"}',
+            "must be",
+        ),
+    ],
+)
+def test_notes_of_the_wrong_kind_change_nothing_and_the_model_is_told(
+    run_async, provider, notes, args, told
+):
+    keeper = Agent(
+        "noting",
+        model="openai:stub",
+        memory={"working_memory": {"enabled": True, **notes}},
+    )
+    register(keeper)
+    provider.scripts = [calls(("c1", "updateWorkingMemory", args)), says("Sorry.")]
+    answer = run_async(keeper.generate("Note it", memory=MEMORY))
+    unregister("noting")
+    assert (answer.state, answer.text) == ("completed", "Sorry.")
+    assert invocations()[0]["state"] == "output-error"
+    answered = provider.requests[1]["messages"][-1]
+    assert answered["role"] == "tool"
+    assert told in answered["content"]
+    assert not WorkingMemoryRevision.objects.exists()
+
+
 def test_read_only_turn_has_no_tool_and_leaves_no_trace(run_async, provider):
     noting = register(
         Agent("noting", model="openai:stub", memory={"working_memory": True})
