@@ -14,12 +14,8 @@ import os
 import weakref
 
 from django.conf import settings
-from openai import AsyncOpenAI
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers.openai import OpenAIProvider
 
 from agents.providers.local import LOCAL_MODELS, local_server_url
 from agents.providers.offline import OFFLINE, offline_model
@@ -92,14 +88,7 @@ def _made(name: str) -> Model:
 
 
 def _chat_completions(model: str, url: str, key: str) -> Model:
-    client = AsyncOpenAI(
-        base_url=url,
-        api_key=key,
-        timeout=settings.MEMORY.get("MODEL_FIRST_TOKEN_TIMEOUT", 60.0),
-        # A refusal that says when to come back is tried again by the turn itself.
-        max_retries=0,
-    )
-    # A stream that ends without saying why was cut off.
-    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-    provider = OpenAIProvider(openai_client=client)
-    return OpenAIChatModel(model, provider=provider, profile=profile)
+    # The client takes longer to import than all the rest, and most processes use none.
+    from agents.providers.chat_completions import chat_completions_model
+
+    return chat_completions_model(model, url, key)
