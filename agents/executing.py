@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
 from typing import Any, TypeVar
@@ -11,12 +12,16 @@ from typing import Any, TypeVar
 from django.db import Error as DatabaseError
 
 from agents import runs
+from agents.connections import close_readers
 from agents.event_log import EventWriter, LiveLog, event_writer
 from agents.models import Run
 from agents.wakes import RUN_QUEUED, RUN_STOP, wakes
 from recall.asynchronous import in_database_thread
 
 logger = logging.getLogger(__name__)
+
+# Seconds that the runs of a process that is told to stop have to store their replies.
+CLOSING = 5.0
 
 T = TypeVar("T")
 Turn = Callable[[Run, LiveLog], Coroutine[Any, Any, None]]
@@ -35,6 +40,7 @@ class Executor:
         self._stopping: set[str] = set()
         self._upkeep: asyncio.Task[None] | None = None
         self._helpers: set[asyncio.Task[Any]] = set()
+        self.is_closing = False
 
     @property
     def owner(self) -> str:
@@ -60,6 +66,19 @@ class Executor:
     def is_stopping(self, run_id: str) -> bool:
         """Whether somebody asked the run to stop, rather than the process."""
         return run_id in self._stopping
+
+    async def interrupt_all(self) -> None:
+        """Ends every run of this process as interrupted, and takes no new one.
+
+        Returns when what they had said is stored, or after ``CLOSING`` seconds; what
+        is left then is found by the sweep of dead runs.
+        """
+        self.is_closing = True
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSING)
 
     def in_background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """A task that goes on whether or not somebody awaits it."""
@@ -103,7 +122,7 @@ class Executor:
     async def _keep_up(self) -> None:
         with ExitStack() as listening:
             listening.enter_context(wakes().on(RUN_STOP, None, self.stop))
-            listening.enter_context(wakes().on(RUN_QUEUED, None, self._queued))
+            listening.enter_context(wakes().on(RUN_QUEUED, None, self.continue_soon))
             await self._guarded(runs.interrupt_dead)
             while True:
                 await asyncio.sleep(runs.HEARTBEAT)
@@ -119,7 +138,8 @@ class Executor:
             logger.warning("Upkeep of runs waits: %s", type(error).__name__)
             return None
 
-    def _queued(self, thread_id: str) -> None:
+    def continue_soon(self, thread_id: str) -> None:
+        """Begins the next run of a thread, if one may begin."""
         self.in_background(self._continue(thread_id))
 
     async def _continue(self, thread_id: str) -> None:
@@ -127,3 +147,31 @@ class Executor:
             await self._continue_thread(thread_id)
         except DatabaseError as error:
             logger.warning("The next run waits: %s", type(error).__name__)
+
+
+_executors: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Executor] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def executor_of_loop(continue_thread: Callable[[str], Awaitable[Any]]) -> Executor:
+    """The executor of the running event loop, made for the first who asks."""
+    loop = asyncio.get_running_loop()
+    if loop not in _executors:
+        _executors[loop] = Executor(continue_thread)
+    return _executors[loop]
+
+
+async def interrupt_runs() -> None:
+    """Ends the runs of this process, which is told to stop; their text is stored."""
+    executor = _executors.get(asyncio.get_running_loop())
+    if executor is not None:
+        await executor.interrupt_all()
+
+
+async def shut_down() -> None:
+    """:func:`interrupt_runs`, then closes what executing and reading had opened."""
+    await interrupt_runs()
+    await event_writer().shut_down()
+    await wakes().shut_down()
+    await close_readers()

@@ -1,7 +1,7 @@
 """The states of a run, and the only ways from one to another.
 
     queued ──claim──▶ running ──end──▶ completed | stopped | failed | interrupted
-       └──────────────end──────────▶ stopped
+       └──────────────end──────────▶ stopped | failed
 
 Every step is a conditional update whose count is checked, under the lock of the thread's
 row, so that a run starts once and ends once whoever tries. The end of a run, its message

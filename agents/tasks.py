@@ -9,13 +9,12 @@ from celery import shared_task
 from django.db.models import Exists, OuterRef
 
 from agents import runs
-from agents.connections import close_readers
-from agents.event_log import event_writer
+from agents.executing import shut_down
 from agents.models import Run
 from agents.title_task import generate_title
 from agents.titles import title_wanted
 from agents.turn import continue_thread
-from agents.wakes import wakes
+from agents.unclaimed import end_unclaimed
 from threads.dispatch import publish
 from threads.identifiers import now
 from threads.models import Thread
@@ -28,8 +27,12 @@ GRACE = 5.0
 
 @shared_task(name="agents.tasks.interrupt_dead_runs")
 def interrupt_dead_runs() -> int:
-    """Ends runs whose process died, and executes those that waited for them."""
+    """Ends runs whose process died, and executes those that waited for them.
+
+    A queued run whose agent nobody knows ends as failed.
+    """
     ended = runs.interrupt_dead()
+    ended += end_unclaimed()
     for thread_id in _left_waiting():
         asyncio.run(_execute_next(thread_id))
     return len(ended)
@@ -52,9 +55,7 @@ async def _execute_next(thread_id: str) -> None:
     task = await continue_thread(thread_id)
     if task is not None:
         await task
-    await event_writer().shut_down()
-    await wakes().shut_down()
-    await close_readers()
+    await shut_down()
 
 
 @shared_task(name="agents.tasks.prune_run_events")

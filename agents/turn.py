@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import weakref
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ from agents.chunks import Chunk
 from agents.endings import failed, stopped, used
 from agents.event_log import LiveLog
 from agents.event_reader import read_events
-from agents.executing import Executor
+from agents.executing import Executor, executor_of_loop
 from agents.metrics import observe
 from agents.model_events import Meter
 from agents.model_messages import to_model_messages
@@ -63,10 +62,6 @@ PATIENCE = 120.0
 
 # Chunks that are written at once, not with the next batch.
 _URGENT = frozenset({"tool-call", "tool-result", "tool-error", "tool-call-approval"})
-
-_executors: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Executor] = (
-    weakref.WeakKeyDictionary()
-)
 
 
 @dataclass(frozen=True)
@@ -114,6 +109,9 @@ async def _start(agent: Agent, order: Order, reach: Reach | None) -> StartedRun:
             ),
         )
     executor.keep_up()
+    if not accepted.attached and run.state == Run.State.QUEUED and run.thread_id:
+        # What is before it in the queue may be left over from a process that stopped.
+        executor.continue_soon(run.thread_id)
     return StartedRun(
         run, accepted.user_message, run.state == Run.State.QUEUED, accepted.attached
     )
@@ -137,6 +135,9 @@ def stop_soon(run_id: str) -> None:
 async def continue_thread(thread_id: str) -> asyncio.Task[None] | None:
     """Begins the next queued run of a thread, unless one speaks or none waits."""
     executor = _executor()
+    if executor.is_closing:
+        # Another process begins it, or the sweep.
+        return None
     run = await in_database_thread(runs.claim_next, thread_id, executor.owner)
     if run is None:
         return None
@@ -145,10 +146,7 @@ async def continue_thread(thread_id: str) -> asyncio.Task[None] | None:
 
 
 def _executor() -> Executor:
-    loop = asyncio.get_running_loop()
-    if loop not in _executors:
-        _executors[loop] = Executor(continue_thread)
-    return _executors[loop]
+    return executor_of_loop(continue_thread)
 
 
 async def take_turn(

@@ -27,6 +27,8 @@ from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import Resolver404, resolve, set_script_prefix
 from django.utils.module_loading import import_string
 
+from agents.executing import shut_down
+
 # Seconds that a connection may have been idle before it is tried, so that the first
 # request after a restart of the database does not fail.
 IDLE_UNCHECKED = 1.0
@@ -161,6 +163,7 @@ class Handler(ASGIHandler):
             if event["type"] == "lifespan.startup":
                 await send({"type": "lifespan.startup.complete"})
             elif event["type"] == "lifespan.shutdown":
+                await shut_down()
                 self.threads.shutdown(wait=False)
                 await send({"type": "lifespan.shutdown.complete"})
                 return

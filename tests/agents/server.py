@@ -21,12 +21,12 @@ def free_port() -> int:
 
 
 class Server:
-    """One uvicorn worker. ``env`` is added to the environment."""
+    """The web process. ``env`` is added to the environment."""
 
     def __init__(self, database_url: str, **env: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._env = {
+        self.env = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "memoryproject.settings",
             "DATABASE_URL": database_url,
@@ -42,10 +42,9 @@ class Server:
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "uvicorn", "memoryproject.asgi:application"]
         process = subprocess.Popen(
-            [*command, "--port", str(self.port), "--log-level", "warning"],
-            env=self._env,
+            [sys.executable, "-m", "memoryproject.server"],
+            env=self.env,
             cwd=settings.BASE_DIR,
         )
         deadline = time.monotonic() + 40

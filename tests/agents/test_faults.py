@@ -1,17 +1,26 @@
 """Processes that die, clients that leave, two at once: nothing that was shown is lost."""
 
 import json
-import threading
+import random
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import httpx
 import pytest
+from django.conf import settings
 from django.db import connections
+from django.test import override_settings
 
-from agents import runs
+from agents import runs, tasks
 from agents.models import Run, RunEvent
+from agents.unclaimed import PATIENCE, end_unclaimed
+from memoryproject.celery import app
 from recall.memory import Memory
 from tests.agents.provider import delta, says
+from threads.identifiers import now
 from threads.models import Message, Thread
 
 STREAM = "/api/agents/assistant/stream"
@@ -260,25 +269,187 @@ def test_recut_stream_of_the_provider_loses_no_character(server, provider, size)
     assert told(f"cut-{size}") == [("user", "x"), ("assistant", "".join(text))]
 
 
-def test_reload_at_many_moments_gives_the_log_each_time(server, provider):
-    provider.scripts = [says(*(f"{n} " for n in range(60)), pause=0.02)]
-    texts: list[str] = []
-
-    def reader(run_id: str, delay: threading.Event) -> None:
-        delay.wait(0.05 * len(texts))
-        reply = server.get(f"/api/runs/{run_id}/events")
-        lines = [line for line in reply.text.split("\n") if line.startswith("data: ")]
-        events = [json.loads(line[6:]) for line in lines]
-        numbers = [event["seq"] for event in events]
-        assert numbers == list(range(1, len(numbers) + 1))
-        texts.append(
-            "".join(e["payload"]["text"] for e in events if e["type"] == "text-delta")
-        )
-
+def test_reload_at_twenty_random_moments_gives_the_log_each_time(server, provider):
+    pieces = [f"{n} " for n in range(60)]
+    provider.scripts = [says(*pieces, pause=0.02)]
+    chance = random.Random(20)
     begin(server, "Count", "reload", 1)
     run = Run.objects.get()
-    never = threading.Event()
+
+    def reload(moment: int) -> tuple[int, list]:
+        """Waits until the log has so many events, then reads on from any of them."""
+        after = chance.randrange(moment)
+        url = f"{server.url}/api/runs/{run.id}/events"
+        with httpx.stream("GET", url, timeout=30) as first:
+            lines = (line for line in first.iter_lines() if line.startswith("data: "))
+            begun = [json.loads(next(lines)[6:]) for _ in range(moment)]
+        rest = server.get(f"/api/runs/{run.id}/events?after={after}").text
+        lines = [line for line in rest.split("\n") if line.startswith("data: ")]
+        return after, begun, [json.loads(line[6:]) for line in lines]
+
     with ThreadPoolExecutor(20) as pool:
-        for done in [pool.submit(reader, run.id, never) for _ in range(20)]:
-            done.result()
-    assert set(texts) == {"".join(f"{n} " for n in range(60))}
+        moments = [chance.randrange(1, 60) for _ in range(20)]
+        reloads = [pool.submit(reload, moment) for moment in moments]
+        read = [done.result() for done in reloads]
+    log = [(e.seq, e.type, e.payload) for e in RunEvent.objects.order_by("seq")]
+    assert [seq for seq, _, _ in log] == list(range(1, len(log) + 1))
+    for (after, begun, rest), moment in zip(read, moments, strict=True):
+        assert [(e["seq"], e["type"], e["payload"]) for e in begun] == log[:moment]
+        assert [(e["seq"], e["type"], e["payload"]) for e in rest] == log[after:]
+    said = [payload["text"] for _, type_, payload in log if type_ == "text-delta"]
+    assert "".join(said) == "".join(pieces) == told("reload")[-1][1]
+
+
+def test_process_that_is_told_to_stop_ends_its_replies_at_once(server, provider):
+    provider.scripts = [provider.waits("Half of ", "it", then=(" all",))]
+    body = {"messages": "Tell", "memory": memory_of("term-1")}
+    shown, rest = [], []
+    with httpx.stream("POST", server.url + STREAM, json=body, timeout=30) as reply:
+        for line in reply.iter_lines():
+            rest.append(line)
+            if '"text-delta"' in line:
+                shown.append(json.loads(line[6:])["payload"]["text"])
+            if len(shown) == 2 and server.process.returncode is None:
+                ask_in_queue(server, "term-1")
+                server.process.terminate()
+                shown.append("")
+    assert server.process.wait(10) == -signal.SIGTERM
+    provider.release.set()
+    first, second = Run.objects.order_by("created_at")
+    assert (first.state, first.error) == ("interrupted", runs.INTERRUPTED)
+    # The end was told to whoever followed the reply.
+    assert any(runs.INTERRUPTED in line for line in rest)
+    # What waited is begun by another process, not by one that goes away.
+    assert second.state == "queued"
+    assert told("term-1") == [
+        ("user", "Tell"),
+        ("assistant", "Half of it"),
+        ("user", "And then?"),
+    ]
+    server.start_again()
+    assert Run.objects.get(id=second.id).state == "queued"
+    # The next message of the thread sets off what waits before it.
+    provider.scripts = [says("Here."), says("There.")]
+    ask(server, "And now?", "term-1")
+    assert told("term-1")[2:] == [
+        ("user", "And then?"),
+        ("user", "And now?"),
+        ("assistant", "Here."),
+        ("assistant", "There."),
+    ]
+
+
+def ask_in_queue(server, thread_id):
+    """Sends while a reply is under way, and does not wait for the answer."""
+    body = {"messages": "And then?", "memory": memory_of(thread_id)}
+    with httpx.stream("POST", server.url + STREAM, json=body, timeout=30) as reply:
+        assert reply.headers["X-Run-State"] == "queued"
+
+
+def test_database_restarted_in_the_middle_of_a_reply(server, provider, postgres):
+    pieces = [f"{number} " for number in range(40)]
+
+    def script(request):
+        for number, piece in enumerate(pieces):
+            if number == 10:
+                provider.hold.set()
+                provider.release.wait(60)
+            yield delta(piece)
+        yield delta(finish="stop")
+
+    provider.scripts = [script]
+    shown = []
+
+    def follow():
+        body = {"messages": "Count", "memory": memory_of("db-2")}
+        with httpx.stream("POST", server.url + STREAM, json=body, timeout=60) as reply:
+            for line in reply.iter_lines():
+                if '"text-delta"' in line:
+                    shown.append(json.loads(line[6:])["payload"]["text"])
+
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(follow)
+        assert provider.hold.wait(10)
+        connections["default"].close()
+        postgres.stop()
+        provider.release.set()
+        postgres.start()
+        connections["default"].pool.check()
+        asked.result()
+    assert "".join(shown) == "".join(pieces)
+    assert told("db-2") == [("user", "Count"), ("assistant", "".join(pieces))]
+    numbers = list(RunEvent.objects.order_by("seq").values_list("seq", flat=True))
+    assert numbers == list(range(1, len(numbers) + 1))
+    provider.scripts = [says("Next.")]
+    ask(server, "And now?", "db-2")
+    assert told("db-2")[2:] == [("user", "And now?"), ("assistant", "Next.")]
+
+
+TITLING = """
+import sys
+import django
+django.setup()
+from agents.tasks import generate_title
+generate_title.apply(args=[sys.argv[1]])
+"""
+
+
+def test_worker_killed_in_the_middle_of_a_title(server, provider, monkeypatch):
+    provider.scripts = [says("Bring a coat.")]
+    ask(server, "What to wear in Oslo?", "title-1")
+    provider.scripts = [provider.waits("Oslo", then=(" Clothes",)), says("In Oslo")]
+    worker = subprocess.Popen(
+        [sys.executable, "-c", TITLING, "title-1"],
+        env=server.env,
+        cwd=settings.BASE_DIR,
+    )
+    try:
+        assert provider.hold.wait(40)
+    finally:
+        worker.kill()
+        worker.wait()
+    provider.release.set()
+    assert Thread.objects.get(id="title-1").title_source == "none"
+    asked = len(provider.requests)
+    # The next worker does what the sweep hands over.
+    monkeypatch.setattr(app.conf, "task_always_eager", True)
+    Run.objects.update(finished_at=now() - timedelta(seconds=30))
+    with override_settings(OPENAI_BASE_URL=provider.url, MEMORY_MODEL="openai:stub"):
+        assert tasks.sweep_titles() == 1
+        assert tasks.sweep_titles() == 0
+    thread = Thread.objects.get(id="title-1")
+    assert (thread.title, thread.title_source) == ("In Oslo", "model")
+    assert len(provider.requests) == asked + 1
+    assert told("title-1") == [
+        ("user", "What to wear in Oslo?"),
+        ("assistant", "Bring a coat."),
+    ]
+
+
+def test_queued_run_of_an_agent_that_nobody_knows_fails_in_plain_words(
+    transactional_db,
+):
+    Memory().create_thread(resource_id="res-a", thread_id="orphan")
+    common = {"thread_id": "orphan", "resource_id": "res-a", "state": "queued"}
+    old = now() - timedelta(seconds=PATIENCE + 5)
+    run = Run.objects.create(id="r1", agent_id="gone", created_at=old, **common)
+    ended = Run.objects.create(
+        id="r0",
+        agent_id="assistant",
+        created_at=old,
+        finished_at=now(),
+        **common | {"state": "completed"},
+    )
+    # It could begin only just now.
+    assert end_unclaimed() == []
+    Run.objects.filter(id=ended.id).update(finished_at=old)
+    assert end_unclaimed(after=PATIENCE + 60) == []
+    assert [r.id for r in end_unclaimed()] == ["r1"]
+    assert end_unclaimed() == []
+    run.refresh_from_db()
+    message = "The agent gone is not known here any more."
+    assert (run.state, run.error) == ("failed", message)
+    log = [(e.type, e.payload) for e in run.events.order_by("seq")]
+    assert log[0] == ("error", {"error": {"name": "AgentNotFound", "message": message}})
+    assert log[1][1]["state"] == "failed"
+    assert told("orphan") == []
