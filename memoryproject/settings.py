@@ -105,11 +105,11 @@ try:
     SECRET_KEY = env.str("SECRET_KEY", "") or secret(VAR_DIR, "secret_key")
     DATABASES = {
         "default": dj_database_url.parse(
-            DATABASE_URL, engine="django.db.backends.postgresql"
+            DATABASE_URL, engine="memoryproject.database"
         )
         if DATABASE_URL
         else EmbeddedPostgres(VAR_DIR).connection()
-        | {"ENGINE": "django.db.backends.postgresql"}
+        | {"ENGINE": "memoryproject.database"}
     }
 except EmbeddedServiceError as error:
     raise ImproperlyConfigured(str(error)) from error

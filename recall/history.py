@@ -1,7 +1,6 @@
 """Reading messages: a page of history, and windows around messages named by id.
 
-One statement fetches the page and all windows together, however many there are. The
-fragments of SQL below are fixed text; whatever a caller gives travels as a parameter.
+One statement fetches the page and all windows together, however many there are.
 """
 
 from __future__ import annotations
@@ -9,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.db import connection
 
-from recall.filters import DateRange, MessageFilter
+from recall.filters import MessageFilter
+from recall.fragments import Fragment, reached, within
 from recall.pagination import Page
 from threads.models import Message
 from threads.reach import Reach
@@ -22,17 +21,6 @@ from threads.rows import columns_of, messages_from, place
 # From this offset on, the first row of a page is found in the index alone, so that the
 # messages before it are not visited.
 SEEK_FROM = 100
-
-
-@dataclass(frozen=True)
-class Fragment:
-    """A piece of SQL with its parameters."""
-
-    sql: str
-    values: tuple[Any, ...] = ()
-
-    def __and__(self, other: Fragment) -> Fragment:
-        return Fragment(f"{self.sql} AND {other.sql}", self.values + other.values)
 
 
 @dataclass(frozen=True)
@@ -73,7 +61,11 @@ class Reading:
     total: int
 
 
-def thread_heads(thread_ids: Sequence[str]) -> list[tuple[str, str, int]]:
+# Id, resource and number of messages of a thread.
+Head = tuple[str, str, int]
+
+
+def thread_heads(thread_ids: Sequence[str]) -> list[Head]:
     """Id, resource and number of messages of the threads that exist."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -112,7 +104,7 @@ def messages_of_resource(resource_id: str, narrowed: MessageFilter) -> Listing:
 def _listing(
     scope: Fragment, narrowed: MessageFilter, message_count: int | None
 ) -> Listing:
-    condition = scope & _within(narrowed.dates)
+    condition = scope & within(narrowed.dates, "m.created_at")
     if narrowed.metadata:
         condition &= Fragment(
             "m.metadata @> %s::jsonb", (json.dumps(narrowed.metadata),)
@@ -124,17 +116,6 @@ def _listing(
         counted=None if narrowed.narrows else message_count,
         seekable=not narrowed.metadata and narrowed.roles is None,
     )
-
-
-def _within(dates: DateRange) -> Fragment:
-    condition = Fragment("TRUE")
-    if dates.start is not None:
-        sign = ">" if dates.start_exclusive else ">="
-        condition &= Fragment(f"m.created_at {sign} %s", (dates.start,))
-    if dates.end is not None:
-        sign = "<" if dates.end_exclusive else "<="
-        condition &= Fragment(f"m.created_at {sign} %s", (dates.end,))
-    return condition
 
 
 def read(
@@ -169,6 +150,33 @@ def read(
     extras = [m for m, is_page in zip(messages, on_page, strict=True) if not is_page]
     total = 0 if listing is None else _total(listing, page, len(shown))
     return Reading(shown, extras, total)
+
+
+def read_thread(
+    thread_id: str, narrowed: MessageFilter, page: Page, *, newest_first: bool
+) -> tuple[list[Head], Reading]:
+    """The head of a thread, if it exists, and a page of its messages, in one statement.
+
+    Whether the caller may see them is for the caller to check before showing any. A
+    narrowed page may take a second statement, which counts.
+    """
+    cut = _page(messages_of_threads([thread_id], narrowed, 0), page, newest_first)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT head.id, head.resource_id, head.message_count, page.* "
+            "FROM threads_thread AS head "
+            f"LEFT JOIN ({cut.sql}) AS page ON TRUE WHERE head.id = %s",
+            (*cut.values, thread_id),
+        )
+        rows = cursor.fetchall()
+    if not rows:
+        return [], Reading([], [], 0)
+    head = rows[0][:3]
+    # An empty page joins as one row without a message.
+    shown = messages_from(row[3:-1] for row in rows if row[-1])
+    shown.sort(key=place, reverse=newest_first)
+    listing = messages_of_threads([thread_id], narrowed, head[2])
+    return [head], Reading(shown, [], _total(listing, page, len(shown)))
 
 
 def _total(listing: Listing, page: Page, shown: int) -> int:
@@ -256,7 +264,7 @@ def _first_by_anchor(thread_id: str, offset: int, newest_first: bool) -> Fragmen
 def _windows(
     windows: Sequence[Window], reach: Reach, resource_id: str | None
 ) -> Fragment:
-    scope = _reached(reach)
+    scope = reached(reach, "target.resource_id")
     if resource_id is not None:
         scope &= Fragment("target.resource_id = %s", (resource_id,))
     neighbour = f"SELECT {columns_of('m')} FROM threads_message AS m"
@@ -285,19 +293,6 @@ def _windows(
             [window.after for window in windows],
             *scope.values,
         ),
-    )
-
-
-def _reached(reach: Reach) -> Fragment:
-    """``target`` belongs to a resource within reach."""
-    if reach.everything:
-        return Fragment("TRUE")
-    named = [p for p in reach.patterns if not p.endswith("*")]
-    beginnings = [p[:-1] for p in reach.patterns if p.endswith("*")]
-    return Fragment(
-        "(target.resource_id = ANY(%s) OR EXISTS (SELECT FROM unnest(%s::text[]) AS "
-        "beginning WHERE starts_with(target.resource_id, beginning)))",
-        (named, beginnings),
     )
 
 

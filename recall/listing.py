@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db import connection
 
 from recall.arguments import any_id, identifier
-from recall.filters import DateRange, ThreadFilter, message_filter, thread_filter
+from recall.filters import ThreadFilter, message_filter, thread_filter
+from recall.fragments import EVERYTHING, Fragment, reached, within
 from recall.history import messages_of_threads, read_after
-from recall.pagination import Order, order_of, page_of
+from recall.pagination import Order, Page, order_of, page_of
 from recall.results import ResourcePage, ThreadPage
 from threads.errors import InvalidInput, ThreadNotFound
 from threads.models import Message, Resource, Thread
-from threads.querysets import ThreadQuerySet
 from threads.reach import Reach
+from threads.rows import columns_of, threads_from
 
 DEFAULT_PAGE = 100
 STREAM_CHUNK = 500
@@ -35,15 +37,7 @@ def list_threads(
     """See :meth:`recall.memory.Memory.list_threads`."""
     asked = page_of(page, DEFAULT_PAGE if per_page is None else per_page)
     order = order_of(order_by, fields=THREAD_ORDERS, default_descending=True) or NEWEST
-    threads = _threads(reach, thread_filter(filter))
-    ordered = threads.ordered(order.field, descending=order.descending)
-    if asked.size is False:
-        rows = list(ordered)
-        total = len(rows)
-    else:
-        rows = list(ordered[asked.offset : asked.offset + asked.size])
-        full = not 0 < len(rows) < asked.size
-        total = threads.count() if full else asked.offset + len(rows)
+    rows, total = _page(_condition(reach, thread_filter(filter)), order, asked)
     return ThreadPage(rows, total, asked.number, asked.size, asked.has_more(total))
 
 
@@ -71,10 +65,9 @@ def iter_threads(
     """See :meth:`recall.memory.Memory.iter_threads`."""
     order = order_of(order_by, fields=THREAD_ORDERS[:2], default_descending=True)
     order = order or NEWEST
-    threads = _threads(reach, thread_filter(filter)).ordered(
-        order.field, descending=order.descending
-    )
-    return _chunks(lambda last: threads.filter(_past(last, order))[:STREAM_CHUNK])
+    condition = _condition(reach, thread_filter(filter))
+    chunk = Page(0, STREAM_CHUNK)
+    return _chunks(lambda last: _rows(condition & _past(last, order), order, chunk))
 
 
 def iter_messages(
@@ -110,31 +103,69 @@ def _chunks(fetch: Callable[[Any], Any]) -> Iterator[Any]:
         last = rows[-1]
 
 
-def _past(last: Thread | None, order: Order) -> Q:
+def _past(last: Thread | None, order: Order) -> Fragment:
+    """Only what follows ``last``, in an order whose field always has a value."""
     if last is None:
-        return Q()
-    value, sign = getattr(last, order.field), "lt" if order.descending else "gt"
-    tied = Q(**{order.field: value, f"id__{sign}": last.id})
-    return Q(**{f"{order.field}__{sign}": value}) | tied
+        return EVERYTHING
+    sign = "<" if order.descending else ">"
+    place = (getattr(last, order.field), last.id)
+    return Fragment(f"(t.{order.field}, t.id) {sign} (%s, %s)", place)
 
 
-def _threads(reach: Reach, wanted: ThreadFilter) -> ThreadQuerySet:
-    threads = Thread.objects.within(reach).matching(wanted.metadata)
+def _condition(reach: Reach, wanted: ThreadFilter) -> Fragment:
+    """The threads ``t`` within reach that the filter leaves."""
+    condition = reached(reach, "t.resource_id")
     if wanted.resource_id is not None:
-        threads = threads.filter(resource_id=wanted.resource_id)
+        condition &= Fragment("t.resource_id = %s", (wanted.resource_id,))
+    if wanted.metadata:
+        condition &= Fragment("t.metadata @> %s::jsonb", (json.dumps(wanted.metadata),))
     if wanted.archived is not None:
-        threads = threads.archived(wanted.archived)
-    threads = _between(threads, "created_at", wanted.created)
-    return _between(threads, "updated_at", wanted.updated)
+        condition &= Fragment(
+            f"t.archived_at IS {'NOT NULL' if wanted.archived else 'NULL'}"
+        )
+    condition &= within(wanted.created, "t.created_at")
+    return condition & within(wanted.updated, "t.updated_at")
 
 
-def _between(threads: ThreadQuerySet, field: str, dates: DateRange) -> ThreadQuerySet:
-    return threads.between(
-        field,
-        dates.start,
-        dates.end,
-        start_exclusive=dates.start_exclusive,
-        end_exclusive=dates.end_exclusive,
+def _page(condition: Fragment, order: Order, page: Page) -> tuple[list[Thread], int]:
+    """A page of threads and how many there are in all, in one statement if it can be."""
+    if page.size is False:
+        threads = _rows(condition, order, page)
+        return threads, len(threads)
+    counting = f"SELECT count(*) FROM threads_thread AS t WHERE {condition.sql}"
+    cut = _cut(condition, order, page)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {columns_of('t', Thread)}, ({counting}) {cut.sql}",
+            (*condition.values, *cut.values),
+        )
+        rows = cursor.fetchall()
+        if rows:
+            return threads_from(row[:-1] for row in rows), rows[0][-1]
+        # No row that could tell the number.
+        cursor.execute(counting, condition.values)
+        return [], cursor.fetchone()[0]
+
+
+def _rows(condition: Fragment, order: Order, page: Page) -> list[Thread]:
+    cut = _cut(condition, order, page)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {columns_of('t', Thread)} {cut.sql}", cut.values)
+        return threads_from(cursor.fetchall())
+
+
+def _cut(condition: Fragment, order: Order, page: Page) -> Fragment:
+    """Everything of the statement behind its columns."""
+    way = "DESC" if order.descending else "ASC"
+    # Among last messages, that there is none counts as the oldest.
+    nulls = "LAST" if order.descending else "FIRST"
+    by = f"t.{order.field} {way}"
+    if order.field == "last_message_at":
+        by += f" NULLS {nulls}"
+    return Fragment(
+        f"FROM threads_thread AS t WHERE {condition.sql} "
+        f"ORDER BY {by}, t.id {way} LIMIT %s OFFSET %s",
+        (*condition.values, None if page.size is False else page.size, page.offset),
     )
 
 

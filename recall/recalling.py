@@ -11,11 +11,13 @@ from recall.arguments import Arguments, identifier
 from recall.config import MemoryConfig, SemanticRecall
 from recall.filters import MessageFilter, message_filter
 from recall.history import (
-    Listing,
+    Head,
+    Reading,
     Window,
     messages_of_resource,
     messages_of_threads,
     read,
+    read_thread,
     thread_heads,
 )
 from recall.pagination import Page, order_of, page_of
@@ -24,10 +26,11 @@ from recall.semantic import search as semantic
 from recall.semantic.hits import SearchResult
 from threads.errors import (
     InvalidInput,
-    NotConfigured,
+    Issue,
     OwnershipError,
     ThreadNotFound,
 )
+from threads.lineage import other_versions
 from threads.models import Message, Thread
 from threads.reach import Reach
 from threads.rows import place
@@ -37,6 +40,7 @@ from threads.text import storable
 RESOURCE_PAGE = 40
 
 NOTHING_FOUND = SearchResult()
+NOTHING_READ = Reading([], [], 0)
 
 # More neighbours than any thread has messages; larger numbers mean the same.
 MANY = 2**31
@@ -69,27 +73,35 @@ def recall(
     windows = include_windows(include)
     if not isinstance(vector_search_string, str | None):
         raise InvalidInput.of("vector_search_string", "must be a string")
+    descending = order.descending if order else None
+    searched = bool(vector_search_string) and config.semantic_recall is not None
+    if len(thread_ids) == 1 and not (windows or searched or asked.is_empty):
+        heads, reading = read_thread(
+            thread_ids[0], narrowed, asked, newest_first=descending is not False
+        )
+        known = _known(heads, thread_ids, resource_id, reach)
+        return _result(reading if known else NOTHING_READ, asked, descending)
     found = NOTHING_FOUND
-    known = _threads(thread_ids, resource_id, reach)
+    known = _known(thread_heads(thread_ids), thread_ids, resource_id, reach)
     listing = (
         messages_of_threads(list(known), narrowed, sum(known.values()))
         if known
         else None
     )
-    if vector_search_string and config.semantic_recall is not None:
+    if searched:
         found = _search(
             vector_search_string, list(known), resource_id, narrowed, reach, config
         )
         windows += [Window(id) for hit in found.hits for id in hit.message_ids]
-    return _result(
+    reading = read(
         listing,
         asked,
-        descending=order.descending if order else None,
+        newest_first=descending is not False,
         windows=windows,
-        found=found,
         reach=reach,
         resource_id=resource_id,
     )
+    return _result(reading, asked, descending, found)
 
 
 def recall_by_resource(
@@ -109,14 +121,16 @@ def recall_by_resource(
     narrowed = message_filter(filter)
     windows = include_windows(include)
     within = reach.covers(resource_id)
-    return _result(
+    descending = order is not None and order.descending
+    reading = read(
         messages_of_resource(resource_id, narrowed) if within else None,
         asked,
-        descending=order.descending if order else False,
+        newest_first=descending,
         windows=windows,
         reach=reach,
         resource_id=resource_id,
     )
+    return _result(reading, asked, descending)
 
 
 def search(
@@ -133,7 +147,9 @@ def search(
     narrowed = message_filter(filter)
     known = None
     if thread_id is not None:
-        known = list(_threads(_thread_ids(thread_id), resource_id, reach))
+        thread_ids = _thread_ids(thread_id)
+        heads = thread_heads(thread_ids)
+        known = list(_known(heads, thread_ids, resource_id, reach))
     if not reach.covers(resource_id):
         return SearchResult()
     return semantic.search(
@@ -156,15 +172,16 @@ def _search(
 ) -> SearchResult:
     """What semantic recall adds to a page, in the scope that it is configured for."""
     if not query.strip():
-        return SearchResult()
+        raise InvalidInput.of("vector_search_string", "must be a non-empty string")
     options = config.semantic_recall
     owner = resource_id
     if options.scope == "thread":
         owner = owner or _owner(thread_ids)
     elif owner is None:
-        raise NotConfigured(
+        raise InvalidInput(
             "Resource-scoped semantic recall is enabled but no resource_id was "
-            'provided. Give one, or set semantic_recall.scope to "thread".'
+            'provided. Give one, or set semantic_recall.scope to "thread".',
+            [Issue("resource_id", "is required for semantic recall of a resource")],
         )
     if owner is None or not reach.covers(owner):
         return SearchResult()
@@ -172,6 +189,12 @@ def _search(
         query,
         resource_id=owner,
         thread_ids=thread_ids if options.scope == "thread" else None,
+        without_threads=[
+            version
+            for thread_id in thread_ids
+            for version in other_versions(thread_id)
+            if version not in thread_ids
+        ],
         config=options,
         matching=_matching(narrowed),
         field="vector_search_string",
@@ -224,24 +247,12 @@ def include_windows(include: Any) -> list[Window]:
 
 
 def _result(
-    listing: Listing | None,
+    reading: Reading,
     page: Page,
-    *,
     descending: bool | None,
-    windows: Sequence[Window],
     found: SearchResult = NOTHING_FOUND,
-    reach: Reach,
-    resource_id: str | None,
 ) -> RecallResult:
-    """Reads and merges. ``descending`` None: the newest page, shown oldest first."""
-    reading = read(
-        listing,
-        page,
-        newest_first=descending is None or descending,
-        windows=windows,
-        reach=reach,
-        resource_id=resource_id,
-    )
+    """What was read, merged. ``descending`` None: the newest page, oldest first."""
     messages = _merged([*reading.page, *reading.extras], reverse=bool(descending))
     return RecallResult(
         messages=messages,
@@ -273,18 +284,17 @@ def _thread_ids(value: Any) -> list[str]:
     return list(dict.fromkeys(storable(id) for id in ids))
 
 
-def _threads(
-    thread_ids: Sequence[str], resource_id: str | None, reach: Reach
+def _known(
+    heads: Iterable[Head],
+    thread_ids: Sequence[str],
+    resource_id: str | None,
+    reach: Reach,
 ) -> dict[str, int]:
-    """The threads that exist within reach, with the number of their messages.
+    """The threads of ``heads`` within reach, with the number of their messages.
 
-    When a resource is named, all must exist and be its own.
+    When a resource is named, all of ``thread_ids`` must be there and be its own.
     """
-    found = {
-        id: (owner, count)
-        for id, owner, count in thread_heads(thread_ids)
-        if reach.covers(owner)
-    }
+    found = {id: (owner, count) for id, owner, count in heads if reach.covers(owner)}
     if resource_id is not None:
         for id in thread_ids:
             if id not in found:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 
 from threads.reach import Reach
 
@@ -26,45 +26,6 @@ class ThreadQuerySet(models.QuerySet):
     def within(self, reach: Reach) -> Self:
         """The threads of resources that the caller's credentials reach."""
         return self.filter(reach.q("resource_id"))
-
-    def matching(self, metadata: Mapping[str, Any]) -> Self:
-        """The threads whose metadata holds all these keys with exactly these values."""
-        return self.filter(metadata__contains=dict(metadata)) if metadata else self
-
-    def archived(self, yes: bool) -> Self:
-        """Only the archived threads, or only the active ones."""
-        return self.filter(archived_at__isnull=not yes)
-
-    def between(
-        self,
-        field: str,
-        start: datetime | None,
-        end: datetime | None,
-        *,
-        start_exclusive: bool = False,
-        end_exclusive: bool = False,
-    ) -> Self:
-        """The threads whose time ``field`` lies in the range; None leaves a side open."""
-        return self.filter(
-            in_range(
-                field,
-                start,
-                end,
-                start_exclusive=start_exclusive,
-                end_exclusive=end_exclusive,
-            )
-        )
-
-    def ordered(self, field: str, *, descending: bool) -> Self:
-        """By a time; ties by id in the same direction. No time counts as the oldest."""
-        if field == "last_message_at":
-            key = F(field)
-            first = (
-                key.desc(nulls_last=True) if descending else key.asc(nulls_first=True)
-            )
-            return self.order_by(first, "-id" if descending else "id")
-        sign = "-" if descending else ""
-        return self.order_by(f"{sign}{field}", f"{sign}id")
 
 
 class MessageQuerySet(models.QuerySet):

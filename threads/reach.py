@@ -68,10 +68,16 @@ def _beginning_with(field: str, prefix: str) -> Q:
     Unlike a pattern match this works on foreign keys, and an index answers it.
     """
     condition = Q(**{f"{field}__gte": prefix})
+    end = end_of_beginning(prefix)
+    return condition if end is None else condition & Q(**{f"{field}__lt": end})
+
+
+def end_of_beginning(prefix: str) -> str | None:
+    """The first text after all that begin with ``prefix``; None when nothing is."""
     stem = prefix.rstrip(chr(sys.maxunicode))
     if not stem:
-        return condition
+        return None
     following = ord(stem[-1]) + 1
     if following == 0xD800:  # surrogates are no characters
         following = 0xE000
-    return condition & Q(**{f"{field}__lt": stem[:-1] + chr(following)})
+    return stem[:-1] + chr(following)

@@ -1,0 +1,1 @@
+"""PostgreSQL as Django reaches it, with moments read faster."""
