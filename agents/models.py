@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from threads.identifiers import new_id, now
+from threads.json_field import JsonField
 from threads.models import IdField, Resource, Thread
 
 
@@ -57,8 +58,8 @@ class Run(models.Model):
     user_message_id = IdField(default="", blank=True)
     message_id = IdField(default=new_id)
     replaces_message_id = IdField(default="", blank=True)
-    options = models.JSONField(default=dict, blank=True)
-    context = models.JSONField(null=True, blank=True)
+    options = JsonField(default=dict, blank=True)
+    context = JsonField(null=True, blank=True)
     context_hash = models.CharField(max_length=64, default="", blank=True)
 
     stop_requested = models.BooleanField(default=False)
@@ -161,7 +162,7 @@ class RunEvent(models.Model):
     )
     seq = models.PositiveIntegerField()
     type = models.CharField(max_length=40)
-    payload = models.JSONField(default=dict)
+    payload = JsonField(default=dict)
     created_at = models.DateTimeField(default=now)
 
     class Meta:

@@ -30,7 +30,8 @@ def json_value(value: Any, field: str) -> Any:
     """``value`` as JSON, or InvalidInput naming the part of ``field`` that is not.
 
     Text that PostgreSQL cannot hold becomes U+FFFD, NaN and the infinities become null
-    as in JavaScript, moments become ISO 8601 text, tuples lists. Keys must be text.
+    as in JavaScript, moments become ISO 8601 text, tuples lists, whole numbers beyond
+    64 bits floats. Keys must be text.
     """
     # Nearly everything is plain JSON already, which orjson tells far faster than a walk.
     try:
@@ -40,15 +41,24 @@ def json_value(value: Any, field: str) -> Any:
     return _walked(value, field, 0) if b"\\u0000" in text else orjson.loads(text)
 
 
+def as_number(value: int) -> int | float:
+    """A whole number as JavaScript has it: beyond 64 bits the nearest float.
+
+    Raises OverflowError beyond the largest float.
+    """
+    return value if _SMALLEST <= value <= _LARGEST else float(value)
+
+
 def _walked(value: Any, field: str, depth: int) -> Any:
     if isinstance(value, str):
         return storable(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        if not _SMALLEST <= value <= _LARGEST:
-            raise InvalidInput.of(field, "is a whole number of more than 64 bits")
-        return value
+        try:
+            return as_number(value)
+        except OverflowError:
+            raise InvalidInput.of(field, "is a number too large for JSON") from None
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if depth >= MAX_DEPTH:

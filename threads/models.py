@@ -14,6 +14,7 @@ from django.db.models.fields.json import KeyTransform
 from threads.access import ApiKey, ApiKeyUse  # noqa: F401
 from threads.idempotent_reply import IdempotentReply  # noqa: F401
 from threads.identifiers import MAX_ID_LENGTH, new_id, now
+from threads.json_field import JsonField
 from threads.querysets import MessageQuerySet, ResourceQuerySet, ThreadQuerySet
 
 
@@ -35,7 +36,7 @@ class Resource(models.Model):
     """The owner of conversations: a user, an organisation, a project."""
 
     id = IdField(primary_key=True, default=new_id)
-    metadata = models.JSONField(default=dict, blank=True)
+    metadata = JsonField(default=dict, blank=True)
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(default=now)
 
@@ -85,7 +86,7 @@ class Thread(models.Model):
     title_source = models.CharField(
         max_length=10, choices=TitleSource, default=TitleSource.NONE
     )
-    metadata = models.JSONField(default=dict, blank=True)
+    metadata = JsonField(default=dict, blank=True)
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(default=now)
     last_message_at = models.DateTimeField(null=True, blank=True)
@@ -202,10 +203,10 @@ class Message(models.Model):
     )
     role = models.CharField(max_length=10, choices=Role)
     type = models.TextField(default="", blank=True)
-    content = models.JSONField()
+    content = JsonField()
     metadata = models.GeneratedField(
         expression=KeyTransform("metadata", "content"),
-        output_field=models.JSONField(null=True),
+        output_field=JsonField(null=True),
         db_persist=True,
     )
     text = models.TextField(default="", blank=True)

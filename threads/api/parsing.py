@@ -2,7 +2,8 @@
 
 A body is read up to a limit, must be declared as JSON and may be nested 64 levels deep.
 Of two equal keys the last counts, as in every JSON parser that clients use. Text that
-PostgreSQL cannot hold is replaced; numbers keep every digit.
+PostgreSQL cannot hold is replaced. Whole numbers beyond 64 bits are floats, as in
+JavaScript; a number beyond the largest float is refused.
 """
 
 from __future__ import annotations
@@ -19,54 +20,65 @@ from rest_framework.parsers import BaseParser
 
 from threads.api.errors import BODY_TOO_LARGE, UnsupportedContent, invalid_body
 from threads.errors import Issue, TooLarge
+from threads.json_values import as_number
 from threads.text import storable
 
 MAX_DEPTH = 64
 
-# orjson turns whole numbers beyond 64 bits into floats.
-_LONG_NUMBER = re.compile(rb"\d{19}")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?\Z", re.IGNORECASE)
+
+
+class NumberTooLarge(ValueError):
+    """A number that no float holds; ``path`` says where it is."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("is a number too large for JSON")
+        self.path = path
 
 
 def parsed(text: bytes | str) -> Any:
     """The value of JSON text, fit to be stored.
 
     Raises ValueError, with the parser's words, for what is not JSON or is nested too
-    deep. Halves of surrogate pairs and NUL come out as U+FFFD.
+    deep, and NumberTooLarge. Halves of surrogate pairs and NUL come out as U+FFFD.
     """
     raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
     try:
-        exactly = _LONG_NUMBER.search(raw)
-        value = _parsed_exactly(raw) if exactly else orjson.loads(raw)
+        value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        if b"\\u" not in raw:
+        if b"\\u" not in raw and "infinity" not in str(error):
             raise ValueError(str(error)) from error
-        # Possibly half a surrogate pair, which orjson refuses.
-        value = _parsed_exactly(raw)
+        # Possibly half a surrogate pair, or a number whose place is to be told.
+        value = _parsed_patiently(raw)
     brackets = raw.count(b"[") + raw.count(b"{")
     if brackets > MAX_DEPTH and isinstance(value, dict | list) and _is_deep(value):
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     return storable(value) if b"\\u" in raw else value
 
 
-def _parsed_exactly(raw: bytes) -> Any:
+def _parsed_patiently(raw: bytes) -> Any:
     try:
-        return json.loads(
-            raw.decode(), parse_constant=_no_number, parse_float=_finite_number
-        )
+        value = json.loads(raw.decode(), parse_constant=_no_number, parse_int=_whole)
+        _refuse_infinity(value, "")
     except RecursionError as error:
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels") from error
+    return value
 
 
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
 
 
-def _finite_number(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError("number out of range")
-    return number
+def _whole(text: str) -> int | float:
+    return as_number(int(text)) if len(text) <= 20 else float(text)
+
+
+def _refuse_infinity(value: Any, path: str) -> None:
+    if isinstance(value, float) and math.isinf(value):
+        raise NumberTooLarge(path)
+    members = value.items() if isinstance(value, dict) else ()
+    for key, item in enumerate(value) if isinstance(value, list) else members:
+        _refuse_infinity(item, f"{path}.{key}" if path else str(key))
 
 
 def _is_deep(value: Any) -> bool:
@@ -102,6 +114,8 @@ def parse_body(raw: bytes, content_type: str) -> Any:
     require_json(content_type)
     try:
         return parsed(raw)
+    except NumberTooLarge as error:
+        raise invalid_body(Issue(error.path or "body", str(error))) from error
     except ValueError as error:
         raise invalid_body(Issue("body", str(error))) from error
 
