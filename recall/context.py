@@ -31,6 +31,7 @@ from recall.toolcalls import groups, readable_text
 from recall.working_memory import get_working_memory
 from recall.working_memory import instructions as notes_instructions
 from threads.errors import OwnershipError
+from threads.lineage import other_versions
 from threads.models import Message, Thread
 
 
@@ -158,6 +159,7 @@ def _search(
         thread_ids=[thread.id] if semantic.scope == "thread" and thread else None,
         config=semantic,
         without=[message.id for message in new_messages],
+        without_threads=other_versions(thread.id) if thread is not None else (),
     )
 
 

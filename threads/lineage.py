@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import connection
+
 from threads.identifiers import MAX_ID_LENGTH
 from threads.models import Thread
 from threads.reach import Reach
@@ -87,6 +89,36 @@ WITH RECURSIVE ancestry AS (
 SELECT thread.* FROM ancestry JOIN threads_thread AS thread USING (id)
 ORDER BY ancestry.depth DESC
 """
+
+
+# A version is a clone whose metadata says of which thread it is another version.
+_VERSIONS = """
+WITH RECURSIVE family (id) AS (
+    SELECT thread.id FROM threads_thread AS thread WHERE thread.id = %s
+  UNION
+    SELECT relative.id FROM family, LATERAL (
+        SELECT version.id FROM threads_thread AS version
+        WHERE version.source_thread_id = family.id
+        AND version.metadata -> 'version' ->> 'of' = family.id
+      UNION ALL
+        SELECT version.source_thread_id FROM threads_thread AS version
+        WHERE version.id = family.id
+        AND version.metadata -> 'version' ->> 'of' = version.source_thread_id
+    ) AS relative
+)
+SELECT id FROM family WHERE id <> %s
+"""
+
+
+def other_versions(thread_id: str) -> list[str]:
+    """The threads that are other versions of the same conversation.
+
+    They went another way from some message on, so one must not remember the others:
+    what they have in common is in each of them.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_VERSIONS, [thread_id, thread_id])
+        return [id for (id,) in cursor.fetchall()]
 
 
 def clone_history(thread_id: str, reach: Reach) -> list[Thread]:

@@ -151,6 +151,12 @@ class SearchHit(ShortMessage):
     context = Surroundings()
     score = serializers.FloatField(required=False)
     why = serializers.ChoiceField(choices=["words", "meaning", "both"], required=False)
+    words = serializers.ListField(child=Text(), required=False)
+    legs = serializers.DictField(
+        child=HitLeg(),
+        required=False,
+        help_text="Score and rank by meaning and by words.",
+    )
 
 
 class SearchReply(serializers.Serializer):
@@ -161,6 +167,9 @@ class SearchReply(serializers.Serializer):
         choices=["resource", "thread"], required=False
     )
     searchType = serializers.ChoiceField(choices=["semantic", "text"], required=False)
+    meaningAvailable = Flag(
+        required=False, help_text="False when only words were compared."
+    )
 
 
 class Status(serializers.Serializer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse
@@ -13,9 +14,12 @@ from recall.api.messages import hit_json
 from recall.api.schema import describe
 from recall.config import MemoryConfig
 from recall.memory import Memory
-from recall.semantic.hits import Hit
+from recall.semantic.hits import Hit, SearchResult
 from threads.api.encoding import JsonReply, iso
 from threads.models import Message, Thread
+
+# What a result that was found says of it; ``context`` has another meaning here.
+WHY_FOUND = ("score", "why", "words", "legs")
 
 # Neighbours shown around a result when the configuration names none.
 NEIGHBOURS = 2
@@ -48,28 +52,31 @@ def found_json(
         return {"results": [], "count": 0, "query": text}
     thread = _base(memory, resource_id, query.get("threadId"))
     within = semantic is not None and semantic.scope == "thread"
-    hits: list[Hit] = []
+    found = SearchResult()
     latest: list[Message] = []
     if thread is not None:
         if options.history_limit:
             latest = memory.recall(thread.id, per_page=options.history_limit).messages
         if semantic is not None:
-            hits = list(
-                memory.search(
-                    text,
-                    resource_id=resource_id,
-                    thread_id=thread.id if within else None,
-                    config=options,
-                ).hits
+            found = memory.search(
+                text,
+                resource_id=resource_id,
+                thread_id=thread.id if within else None,
+                config=options,
             )
-    results = _results(memory, resource_id, hits, latest, query["limit"], semantic)
-    return {
+    results = _results(
+        memory, resource_id, found.hits, latest, query["limit"], semantic
+    )
+    reply = {
         "results": results,
         "count": len(results),
         "query": text,
         "searchScope": "thread" if within else "resource",
         "searchType": "text" if semantic is None else "semantic",
     }
+    if semantic is not None:
+        reply["meaningAvailable"] = found.meaning_available
+    return reply
 
 
 def _base(memory: Memory, resource_id: str, thread_id: str | None) -> Thread | None:
@@ -88,7 +95,7 @@ def _base(memory: Memory, resource_id: str, thread_id: str | None) -> Thread | N
 def _results(
     memory: Memory,
     resource_id: str,
-    hits: list[Hit],
+    hits: Sequence[Hit],
     latest: list[Message],
     limit: int,
     semantic: Any,
@@ -136,7 +143,7 @@ def _results(
             hit = found.get(message.id)
             if hit is not None:
                 shown = hit_json(hit)
-                result |= {"score": shown["score"], "why": shown["why"]}
+                result |= {name: shown[name] for name in WHY_FOUND}
             results.append(result)
     results.sort(key=lambda result: result["createdAt"], reverse=True)
     return results

@@ -93,13 +93,13 @@ def document_terms(text: str) -> DocumentTerms:
     words, codes, grams = _split(text)
     language = detect(words, setting=settings.MEMORY.get("LANGUAGE", "auto"))
     ignored = FUNCTION_WORDS.get(language, frozenset())
+    # A message of nothing but function words is found by them ("The Who").
+    kept = [word for word in words if word not in ignored] or words
     terms: dict[int, int] = {}
-    length = 0
-    for word in words:
-        if word not in ignored:
-            length += 1
-            key = _form(word, language)
-            terms[key] = terms.get(key, 0) + 1
+    for word in kept:
+        key = _form(word, language)
+        terms[key] = terms.get(key, 0) + 1
+    length = len(kept)
     # A code counts by its parts; the whole only adds a way to match. The same for the
     # pairs of an unspaced script.
     for term in (*codes, *grams):

@@ -13,7 +13,8 @@ from threads.models import Message
 
 @dataclass(frozen=True)
 class Scope:
-    """A resource, and threads of it unless all are meant; some messages left out.
+    """A resource, and threads of it unless all are meant; some messages left out, and
+    some threads.
 
     ``sql`` and ``params`` are the condition on any table with the columns of
     :class:`recall.embedding.models.PlacedRow`.
@@ -22,6 +23,7 @@ class Scope:
     resource_id: str
     thread_ids: tuple[str, ...] | None = None
     without: tuple[str, ...] = ()
+    without_threads: tuple[str, ...] = ()
 
     def sql(self, alias: str) -> str:
         conditions = [f"{alias}.resource_id = %s"]
@@ -30,6 +32,8 @@ class Scope:
             conditions.append(f"{alias}.thread_id {'= %s' if one else '= ANY(%s)'}")
         if self.without:
             conditions.append(f"{alias}.message_id <> ALL(%s)")
+        if self.without_threads:
+            conditions.append(f"{alias}.thread_id <> ALL(%s)")
         return " AND ".join(conditions)
 
     @property
@@ -40,6 +44,8 @@ class Scope:
             params.append(self.thread_ids[0] if one else list(self.thread_ids))
         if self.without:
             params.append(list(self.without))
+        if self.without_threads:
+            params.append(list(self.without_threads))
         return params
 
     def count(self, limit: int) -> int:
@@ -75,6 +81,8 @@ class Matching:
         messages = messages.filter(resource_id=scope.resource_id)
         if scope.thread_ids is not None:
             messages = messages.filter(thread_id__in=scope.thread_ids)
+        if scope.without_threads:
+            messages = messages.exclude(thread_id__in=scope.without_threads)
         self._messages = messages.order_by()
 
     def select(self, column: str) -> tuple[str, list[Any]]:

@@ -50,6 +50,7 @@ def search(
     config: SemanticRecall | None = None,
     matching: QuerySet[Message] | None = None,
     without: Sequence[str] = (),
+    without_threads: Sequence[str] = (),
     field: str = "search",
 ) -> SearchResult:
     """The ``config.top_k`` messages that fit ``query`` best, each once, best first.
@@ -58,7 +59,8 @@ def search(
     caller's to turn into them). ``matching`` limits which messages of the scope may be
     hits (dates, metadata, roles), before the best are chosen; neighbours are not limited
     by it. ``without`` are ids of messages that the search shall not know of, such as the
-    one that asks.
+    one that asks; ``without_threads`` are ids of threads, such as other versions of the
+    conversation that asks.
 
     With ``config.threshold`` only messages whose cosine similarity reaches it are hits;
     those that have no vector yet cannot be judged and stay, if the words fit. In mode
@@ -75,6 +77,7 @@ def search(
         resource_id,
         None if thread_ids is None else tuple(thread_ids),
         tuple(without),
+        tuple(without_threads),
     )
     if scope.thread_ids == ():
         return SearchResult()

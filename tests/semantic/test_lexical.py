@@ -126,3 +126,11 @@ def test_no_text_takes_longer_than_its_length(text):
     """A pattern that goes back over such a text would not end within the test run."""
     assert len(document_terms(text).terms) <= 40_000
     assert len(query_terms(text)) <= 40_000
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", ["to be or not to be", "The Who", "Let it be"])
+def test_a_message_of_nothing_but_function_words_is_found_by_them(memory, say, text):
+    say("t1", {"m1": text, "m2": "zebra"})
+    result = memory.search(text, resource_id="res-a")
+    assert [hit.message_id for hit in result.hits][:1] == ["m1"]
