@@ -1,6 +1,7 @@
 """The Content-Security-Policy of every page."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +28,7 @@ LOOSER = {
 }
 
 
+@lru_cache(maxsize=1024)
 def policy_for(path: str) -> str:
     """The header for a page: no inline script or style but where LOOSER names it."""
     policy = dict(POLICY)

@@ -24,7 +24,7 @@ from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.db import connections, reset_queries
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
-from django.urls import Resolver404, resolve, set_script_prefix
+from django.urls import Resolver404, ResolverMatch, resolve, set_script_prefix
 from django.utils.module_loading import import_string
 
 from agents.executing import shut_down
@@ -32,6 +32,9 @@ from agents.executing import shut_down
 # Seconds that a connection may have been idle before it is tried, so that the first
 # request after a restart of the database does not fail.
 IDLE_UNCHECKED = 1.0
+
+# Longest path, in characters, of which the view is remembered.
+LONGEST_KEPT = 512
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -51,6 +54,10 @@ class Chain(BaseHandler):
         for name in reversed(middleware):
             handler = convert_exception_to_response(import_string(name)(handler))
         self._middleware_chain = handler
+
+    def resolve_request(self, request: ASGIRequest) -> ResolverMatch:
+        request.resolver_match = view_at(request.path_info)
+        return request.resolver_match
 
 
 class Pages(BaseHandler):
@@ -174,11 +181,18 @@ def is_for_programs(path: str) -> bool:
     return path.startswith(("/api/", "/chat/"))
 
 
-@lru_cache(maxsize=4096)
+def view_at(path: str) -> ResolverMatch:
+    """The view behind ``path``; raises Resolver404. Recent short paths are remembered."""
+    return _view_kept(path) if len(path) <= LONGEST_KEPT else resolve(path)
+
+
+_view_kept = lru_cache(maxsize=4096)(resolve)
+
+
 def runs_on_the_loop(path: str) -> bool:
     """Whether the view behind ``path`` is asynchronous."""
     try:
-        return iscoroutinefunction(resolve(path).func)
+        return iscoroutinefunction(view_at(path).func)
     except Resolver404:
         return False
 

@@ -226,6 +226,10 @@ def _last_messages(value: Any, path: str) -> int | Literal[False]:
     return whole_number(0, MOST_MESSAGES)(value, path)
 
 
+# What settings.MEMORY says, and the configuration made of it.
+_in_force: tuple[Mapping[str, Any], MemoryConfig] | None = None
+
+
 @dataclass(frozen=True)
 class MemoryConfig(Options):
     """Everything that can be set about a memory, for an instance or for one call.
@@ -292,12 +296,16 @@ class MemoryConfig(Options):
     @classmethod
     def from_settings(cls) -> Self:
         """The defaults of this installation, from ``settings.MEMORY``."""
+        global _in_force
         kept = {
             name: settings.MEMORY[name.upper()]
             for name in cls.CHECKS
             if name.upper() in settings.MEMORY
         }
-        return cls.parse(kept, "MEMORY")
+        known = _in_force
+        if known is None or known[0] != kept:
+            known = _in_force = kept, cls.parse(kept, "MEMORY")
+        return known[1]
 
     def merged(
         self, over: MemoryConfig | Mapping[str, Any] | None, at: str = "config"

@@ -86,6 +86,10 @@ class Options:
 
     def merged(self, over: Self) -> Self:
         """These options with everything that ``over`` was given lying over them."""
+        if self.given <= over.given and not any(
+            isinstance(getattr(self, name), Options) for name in self.given
+        ):
+            return over
         values = {name: getattr(self, name) for name in self.given}
         for name in over.given:
             mine, theirs = values.get(name), getattr(over, name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest
@@ -37,14 +38,14 @@ RESERVED_CONTEXT = frozenset(
 )
 
 
-def query_of(request: HttpRequest) -> dict[str, Any]:
+def query_of(parameters: Mapping[str, str]) -> dict[str, Any]:
     """The parameters as given: text, or a dictionary for a bracketed key.
 
     Of a parameter that is given twice the last counts. Text that PostgreSQL cannot hold
     is replaced, ids that are the word ``undefined`` are left out.
     """
     query: dict[str, Any] = {}
-    for key, value in request.GET.items():
+    for key, value in parameters.items():
         value = storable(value)
         if key in _IDS and value == "undefined":
             continue

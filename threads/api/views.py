@@ -8,10 +8,10 @@ operations raise what is to be refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.request import Request
@@ -19,34 +19,22 @@ from rest_framework.settings import api_settings
 from rest_framework.viewsets import ViewSet
 
 from threads.access import Caller
+from threads.api.access import caller_of
 from threads.api.encoding import JsonRenderer
 from threads.api.errors import invalid_body, invalid_query
 from threads.api.fields import kind_of
 from threads.api.parsing import json_body
 from threads.api.query import order_given, query_of
+from threads.api.wire_names import in_wire_words
 from threads.errors import InvalidInput, Issue, MemoryFault
 from threads.idempotency import Reply, once
 from threads.reach import Reach
 
-# Names that operations use and the wire spells in its own way.
-WIRE_NAMES = {
-    "order_by": "orderBy",
-    "per_page": "perPage",
-    "resource_id": "resourceId",
-    "thread_id": "threadId",
-    "source_thread_id": "sourceThreadId",
-    "new_thread_id": "newThreadId",
-    "message_ids": "messageIds",
-    "message_id": "messageId",
-    "vector_search_string": "vectorSearchString",
-    "semantic_recall": "semanticRecall",
-    "value": "workingMemory",
-    "query": "searchQuery",
-}
-
-
 # A revision that nothing will ever have.
 NEVER = 2**63 - 1
+
+# Longest query string, in characters, of which the reading is kept.
+MOST_KEPT = 256
 
 
 class ApiViewSet(ViewSet):
@@ -55,12 +43,27 @@ class ApiViewSet(ViewSet):
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
     renderer_classes = [JsonRenderer]
 
-    def perform_content_negotiation(
-        self, request: Request, force: bool = False
-    ) -> tuple[JsonRenderer, str]:
-        # JSON whatever is asked for: a client that wants an event stream can read
-        # a refusal, too.
-        return JsonRenderer(), JsonRenderer.media_type
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """As the REST framework's, without what no view here has.
+
+        Callers are known by :func:`caller_of` alone, and the reply is JSON whatever is
+        asked for (a client that wants an event stream can read a refusal, too). So
+        there is nothing to negotiate, to permit or to throttle, which took longer than
+        many a reply.
+        """
+        self.args, self.kwargs = args, kwargs
+        self.request = Request(request)
+        try:
+            self.request.auth = caller_of(request)
+            method = request.method.lower()
+            handler = (
+                getattr(self, method, self.http_method_not_allowed)
+                if method in self.http_method_names
+                else self.http_method_not_allowed
+            )
+            return handler(self.request, *args, **kwargs)
+        except Exception as error:
+            return self.handle_exception(error)
 
     @property
     def caller(self) -> Caller:
@@ -72,14 +75,10 @@ class ApiViewSet(ViewSet):
 
     def read_query(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
         """The query parameters that ``serializer`` knows; others are ignored."""
-        given = query_of(self.request._request)
-        if "orderBy" in given:
-            order = order_given(given)
-            if order is None:
-                del given["orderBy"]
-            else:
-                given["orderBy"] = order
-        return _validated(serializer, given, invalid_query)
+        text = self.request.META["QUERY_STRING"]
+        if len(text) > MOST_KEPT:
+            return _read_query(serializer, text)
+        return dict(_query_kept(serializer, text))
 
     def read_body(self, serializer: type[serializers.Serializer]) -> dict[str, Any]:
         """The members of the body that ``serializer`` knows; others are ignored."""
@@ -106,20 +105,12 @@ class ApiViewSet(ViewSet):
 
     def handle_exception(self, exc: Exception) -> HttpResponse:
         if isinstance(exc, InvalidInput) and exc.issues:
-            exc = self._in_the_words_of_the_wire(exc)
+            exc = in_wire_words(exc, self.request.method)
         if isinstance(exc, MemoryFault):
             # Without the look-up of an authenticator for the header.
             handler = api_settings.EXCEPTION_HANDLER
             return handler(exc, {})
         return super().handle_exception(exc)
-
-    def _in_the_words_of_the_wire(self, fault: InvalidInput) -> InvalidInput:
-        issues = [Issue(wire_path(i.field), i.message) for i in fault.issues]
-        plain = f"{fault.issues[0].field}: {fault.issues[0].message}"
-        if fault.message != plain:
-            return InvalidInput(fault.message, issues)
-        read = self.request.method in ("GET", "HEAD", "DELETE")
-        return invalid_query(*issues) if read else invalid_body(*issues)
 
 
 class WireSerializer(serializers.Serializer):
@@ -133,16 +124,25 @@ class QuerySerializer(WireSerializer):
     of_query = True
 
 
-def wire_path(path: str) -> str:
-    """A field's path with our own names in the wire's spelling; keys of metadata stay."""
-    head, dot, tail = path.removeprefix("config.").partition(".")
-    return WIRE_NAMES.get(head, head) + dot + tail
-
-
 def required_argument(name: str) -> InvalidInput:
     """The refusal of an argument that is there and empty."""
     message = f'Argument "{name}" is required'
     return InvalidInput(message, [Issue(name, message)])
+
+
+def _read_query(serializer: type[serializers.Serializer], text: str) -> dict[str, Any]:
+    given = query_of(QueryDict(text))
+    if "orderBy" in given:
+        order = order_given(given)
+        if order is None:
+            del given["orderBy"]
+        else:
+            given["orderBy"] = order
+    return _validated(serializer, given, invalid_query)
+
+
+# Clients ask again and again with the same parameters; the ids are in the path.
+_query_kept = lru_cache(maxsize=1024)(_read_query)
 
 
 def _validated(
