@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
-from tests.agents.provider import DONE, Provider, delta, says, usage
+from tests.agents.provider import DONE, Provider, Script, delta, says, usage
 from tests.project.instances import Instance
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
@@ -35,6 +35,11 @@ class Conductor:
         self.provider = Provider()
         self.provider.scripts = [self._script]
         self._pieces: queue.Queue[str | None] | None = None
+        self._before: list[Script] = []
+
+    def first(self, script: Script) -> None:
+        """Answers the next turn with ``script``. Titles are written beside the turns."""
+        self._before.append(script)
 
     def take_over(self) -> None:
         self._pieces = queue.Queue()
@@ -52,6 +57,8 @@ class Conductor:
     def _script(self, request: dict[str, Any]) -> Iterator[bytes]:
         if not request.get("stream"):
             return says(TITLE)(request)
+        if self._before:
+            return self._before.pop(0)(request)
         if self._pieces is None:
             return says("Fine.")(request)
         return self._held(self._pieces)

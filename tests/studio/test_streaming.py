@@ -161,11 +161,7 @@ def test_a_tool_call_is_a_card_while_it_happens_and_afterwards(
     instance, conductor, open_page
 ) -> None:
     noted = '{"memory": "# Notes\\n- Likes: <b>tea</b>"}'
-    script = conductor.provider.scripts[0]
-    conductor.provider.scripts = [
-        calls(("call-1", "updateWorkingMemory", noted)),
-        script,
-    ]
+    conductor.first(calls(("call-1", "updateWorkingMemory", noted)))
     page = open_page(f"{instance.address}/")
     conductor.take_over()
     send(page, "note that I like tea")
