@@ -24,6 +24,7 @@ from threads.api.encoding import JsonReply
 from threads.api.errors import invalid_body
 from threads.api.parsing import json_body, json_object
 from threads.api.serializers import message_json, thread_json
+from threads.api.wire_names import in_camel_case
 from threads.errors import Issue, MemoryFault
 
 
@@ -60,7 +61,7 @@ async def context(request: HttpRequest, caller: Caller, thread_id: str) -> HttpR
             resource_id=thread.resource_id,
             messages=drafts,
         )
-        return assembled.as_json()
+        return in_camel_case(assembled.as_json())
 
     return JsonReply(await in_database_thread(work))
 

@@ -13,6 +13,7 @@ from agents.providers.choosing import configured_model_name
 from agents.turn import StartedRun
 from threads.api.encoding import iso
 from threads.api.serializers import message_json
+from threads.api.wire_names import in_camel_case
 from threads.models import Message
 from threads.ui_messages import to_ai_sdk_v5_messages
 
@@ -94,7 +95,7 @@ def run_json(run: Run, *, context: bool = False) -> dict[str, Any]:
         "eventsPruned": run.events_pruned_at is not None,
     }
     if context:
-        shown["context"] = run.context
+        shown["context"] = in_camel_case(run.context)
     return shown
 
 

@@ -9,20 +9,27 @@ from django.http import HttpRequest
 
 from agents.models import Run
 from agents.orders import Order, TurnOptions, as_messages
+from agents.tools import client_tools
+from recall.config import MemoryConfig
 from threads.access import Caller
 from threads.api.errors import invalid_body
+from threads.api.fields import MAX_NUMBER
 from threads.api.query import request_context
 from threads.errors import Issue
 from threads.identifiers import MAX_ID_LENGTH
+from threads.messages import normalise
 
 DEFAULT_RESOURCE = "local"
+
+# What ``useChat`` may want.
+TRIGGERS = ("submit-message", "regenerate-message")
 
 
 def turn_order(request: HttpRequest, body: dict[str, Any], caller: Caller) -> Order:
     """The order in the body of ``generate`` and ``stream``."""
     if "messages" not in body:
         raise invalid_body(Issue("messages", "is required"))
-    messages = as_messages(body["messages"])
+    messages = _messages(body["messages"])
     memory = _memory(body)
     thread = memory.get("thread")
     if not isinstance(thread, Mapping):
@@ -53,16 +60,36 @@ def chat_order(request: HttpRequest, body: dict[str, Any], caller: Caller) -> Or
     thread_id = _identifier(thread or body.get("id"), "id")
     resource = memory.get("resource") or body.get("resourceId")
     order = Order(
-        messages=as_messages(body["messages"]),
+        messages=_messages(body["messages"]),
         thread_id=thread_id,
         resource_id=_identifier(resource, "memory.resource"),
         options=_options(request, body, memory),
     )
     if order.resource_id is None:
         order = _with_own_resource(order, caller, DEFAULT_RESOURCE)
-    if body.get("trigger") == "regenerate-message":
+    trigger = body.get("trigger")
+    if trigger is not None and trigger not in TRIGGERS:
+        raise invalid_body(Issue("trigger", f"must be one of {', '.join(TRIGGERS)}"))
+    _identifier(body.get("messageId"), "messageId")
+    if trigger == "regenerate-message":
         return _changed(order, trigger=Run.Trigger.REGENERATE)
     return _triggered(order, continues=True)
+
+
+def _messages(given: Any) -> list[Any]:
+    """The messages as a list; raises InvalidInput for one that cannot be stored."""
+    messages = as_messages(given)
+    # Results of tools are no messages of their own; their place in the list is kept.
+    normalise(["" if _holds_results(m) else m for m in messages], thread_id="-")
+    return messages
+
+
+def _holds_results(message: Any) -> bool:
+    return (
+        isinstance(message, Mapping)
+        and message.get("role") == "tool"
+        and isinstance(message.get("content"), list)
+    )
 
 
 def _with_own_resource(
@@ -107,14 +134,20 @@ def _options(
     active = body.get("activeTools")
     if active is not None and not isinstance(active, list):
         raise invalid_body(Issue("activeTools", "must be a list of names"))
-    read_only = memory.get("readOnly") or (memory.get("options") or {}).get("readOnly")
+    if active is not None and not all(isinstance(name, str) for name in active):
+        raise invalid_body(Issue("activeTools", "must be a list of names"))
+    tools = _object(body.get("clientTools"), "clientTools") or {}
+    client_tools(tools)  # raises InvalidInput for what is no tool
+    options = _object(memory.get("options"), "memory.options") or {}
+    MemoryConfig.parse(options, "memory.options")
+    read_only = memory.get("readOnly") or options.get("readOnly")
     return TurnOptions(
         instructions=_joined(body.get("instructions"), "instructions") or None,
         system=_joined(body.get("system"), "system"),
-        memory=_object(memory.get("options"), "memory.options") or None,
+        memory=options or None,
         remember=not read_only,
         max_steps=steps,
-        client_tools=_object(body.get("clientTools"), "clientTools") or {},
+        client_tools=tools,
         active_tools=active,
         ask_first=body.get("requireToolApproval") is True,
         model_settings=_model_settings(body.get("modelSettings")),
@@ -141,7 +174,14 @@ def _model_settings(given: Any) -> dict[str, Any]:
             name, kind = _MODEL_SETTINGS[key]
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise invalid_body(Issue(f"modelSettings.{key}", "must be a number"))
-            settings[name] = kind(value)
+            try:
+                settings[name] = kind(value)
+            except (OverflowError, ValueError):
+                raise invalid_body(
+                    Issue(f"modelSettings.{key}", "is out of range")
+                ) from None
+            if not -MAX_NUMBER <= settings[name] <= MAX_NUMBER:
+                raise invalid_body(Issue(f"modelSettings.{key}", "is out of range"))
     return settings
 
 

@@ -10,6 +10,9 @@ from django.http import HttpRequest, HttpResponse
 
 from threads.api.access import acaller_of
 from threads.api.errors import answers_faults, unknown_address
+from threads.api.wire_names import in_wire_words
+from threads.errors import InvalidInput
+from threads.text import storable
 
 View = Callable[..., Awaitable[HttpResponse]]
 
@@ -17,8 +20,10 @@ View = Callable[..., Awaitable[HttpResponse]]
 def route(*methods: str) -> Callable[[View], View]:
     """A view for these methods, called with the request and its caller.
 
-    No negotiation of content takes place: a stream is sent whatever ``Accept`` says.
+    ``HEAD`` is let in where ``GET`` is. No negotiation of content takes place: a stream is sent whatever ``Accept`` says.
     """
+
+    allowed = {*methods, "HEAD"} if "GET" in methods else set(methods)
 
     def decorate(view: View) -> View:
         @answers_faults
@@ -26,10 +31,19 @@ def route(*methods: str) -> Callable[[View], View]:
         async def answered(
             request: HttpRequest, *args: Any, **kwargs: Any
         ) -> HttpResponse:
-            if request.method not in methods:
+            if request.method not in allowed:
                 return unknown_address()
             caller = await acaller_of(request)
-            return await view(request, caller, *args, **kwargs)
+            ids = {name: storable(text) for name, text in kwargs.items()}
+            try:
+                reply = await view(request, caller, *args, **ids)
+            except InvalidInput as fault:
+                if not fault.issues:
+                    raise
+                raise in_wire_words(fault, request.method) from fault
+            if request.method == "HEAD" and reply.streaming:
+                return HttpResponse(status=reply.status_code, headers=reply.headers)
+            return reply
 
         return answered
 

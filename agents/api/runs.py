@@ -20,7 +20,9 @@ from recall.asynchronous import in_database_thread
 from threads.access import Caller
 from threads.api.encoding import JsonReply
 from threads.api.errors import invalid_query
+from threads.api.parsing import json_body
 from threads.errors import Issue, MemoryFault
+from threads.text import storable
 
 MOST = 200
 
@@ -49,7 +51,7 @@ def _page(query: Any, caller: Caller) -> dict[str, Any]:
     }
     for given, field in names.items():
         if query.get(given):
-            runs = runs.filter(**{field: query[given]})
+            runs = runs.filter(**{field: storable(query[given])})
     page = _natural(query, "page", 0)
     per_page = min(_natural(query, "perPage", 50), MOST)
     total = runs.count()
@@ -97,6 +99,7 @@ async def run(request: HttpRequest, caller: Caller, run_id: str) -> HttpResponse
 @route("POST")
 async def stop(request: HttpRequest, caller: Caller, run_id: str) -> HttpResponse:
     """Asks a run to stop; harmless when it has ended."""
+    json_body(request)
     found = await turn.stop_run(run_id, reach=caller.reach)
     return JsonReply(run_json(found))
 

@@ -13,6 +13,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny
 
 from threads.api.encoding import json_bytes
+from threads.api.errors import unknown_address
 from threads.api.serializers import ErrorSerializer, StaleSerializer
 
 
@@ -62,6 +63,8 @@ def document() -> bytes:
 
 def openapi(request: HttpRequest) -> HttpResponse:
     """``/api/openapi.json``"""
+    if request.method not in ("GET", "HEAD"):
+        return unknown_address()
     return HttpResponse(document(), content_type="application/json")
 
 
@@ -75,4 +78,5 @@ class DocumentationView(SpectacularSwaggerSplitView):
 
     authentication_classes = []
     permission_classes = [AllowAny]
+    http_method_names = ["get", "head"]
     url_name = "openapi"
