@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from threads.api.encoding import json_bytes
+
 # Types that only our own readers know.
 OWN_TYPES = frozenset({"context", "run", "thread-title"})
 
@@ -28,3 +30,16 @@ class Event:
     seq: int
     type: str
     payload: dict[str, Any]
+
+
+def size_in_reply(chunk: Chunk) -> int:
+    """Bytes that a chunk adds to the reply: what is said, called and answered."""
+    payload = chunk.payload
+    match chunk.type:
+        case "text-delta" | "reasoning-delta":
+            return len(payload["text"].encode(errors="replace"))
+        case "tool-call-delta":
+            return len(payload["argsTextDelta"].encode(errors="replace"))
+        case "tool-result" | "tool-error" | "file":
+            return len(json_bytes(payload))
+    return 0

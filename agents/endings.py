@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agents import runs
 from agents.chunks import Chunk, Event
+from agents.closing import broken_off, cut_short
 from agents.model_events import Meter
 from agents.models import Run
 from agents.speaking import Speech
@@ -21,26 +22,19 @@ def failed(
     said: Sequence[Event], run: Run, message: str, name: str = "Error"
 ) -> runs.Ending:
     """The end of a run that says what went wrong and keeps what was said."""
-    closing = Transcript.of(said).closing()
     interrupted = message == runs.INTERRUPTED
-    end = {
-        "messageId": run.message_id,
-        "stepResult": {"reason": "error", "isContinued": False, "warnings": []},
-        "metadata": {},
-        "output": {"usage": {}, "steps": []},
-        "messages": {"all": [], "user": [], "nonUser": []},
-    }
     return runs.Ending(
         Run.State.INTERRUPTED if interrupted else Run.State.FAILED,
         "error",
         message,
-        [
-            *closing,
-            Chunk("error", {"error": {"name": name, "message": message}}),
-            Chunk("step-finish", end),
-            Chunk("finish", end),
-        ],
+        broken_off(said, run.message_id, message, name),
     )
+
+
+def too_long(said: Sequence[Event], run: Run) -> runs.Ending:
+    """The end of a reply over ``MEMORY["MAX_REPLY_BYTES"]``: it counts as given."""
+    chunks = cut_short(said, run.message_id)
+    return runs.Ending(Run.State.COMPLETED, "length", chunks=chunks)
 
 
 def used(speech: Speech | None, meter: Meter) -> runs.Usage:

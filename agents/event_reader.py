@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 import psycopg
 from psycopg_pool import PoolTimeout
 
 from agents.chunks import Event
+from agents.closing import broken_off
 from agents.connections import readers
 from agents.event_log import event_writer
 from agents.wakes import RUN_EVENTS, wakes
@@ -60,16 +61,18 @@ async def read_log(run_id: str, after: int = 0) -> LogPage:
 async def read_events(run_id: str, after: int = 0) -> AsyncIterator[Event]:
     """Every event of a run after number ``after``, as it comes, until the run has ended.
 
-    A run that is deleted meanwhile ends with an ``error`` event. A log that has been
+    A run that is deleted meanwhile ends as a failed one does. A log that has been
     pruned is empty: read the message instead.
     """
     log = event_writer().live.get(run_id)
+    shown: list[Event] = []
     if log is not None:
         position = after
         while True:
             while position < len(log.events):
                 event = log.events[position]
                 position += 1
+                _remember(shown, event)
                 yield event
             if log.is_complete:
                 return
@@ -78,11 +81,26 @@ async def read_events(run_id: str, after: int = 0) -> AsyncIterator[Event]:
                 break
             await log.change()
         after = position
-    async for event in _read_table(run_id, after):
+    async for event in _read_table(run_id, after, shown):
         yield event
 
 
-async def _read_table(run_id: str, after: int) -> AsyncIterator[Event]:
+def _remember(shown: list[Event], event: Event) -> None:
+    """Keeps what tells how the log must end should its run be deleted."""
+    if event.type.endswith(("start", "-end")):
+        shown.append(event)
+
+
+def _end_of_deleted(shown: list[Event], after: int) -> Iterator[Event]:
+    starts = [event.payload["messageId"] for event in shown if event.type == "start"]
+    chunks = broken_off(shown, "".join(starts[:1]), GONE, "NotFound")
+    for number, chunk in enumerate(chunks, after + 1):
+        yield Event(number, chunk.type, chunk.payload)
+
+
+async def _read_table(
+    run_id: str, after: int, shown: list[Event]
+) -> AsyncIterator[Event]:
     woken = asyncio.Event()
     with wakes().on(RUN_EVENTS, run_id, lambda _: woken.set()):
         while True:
@@ -95,11 +113,11 @@ async def _read_table(run_id: str, after: int) -> AsyncIterator[Event]:
                 continue
             for event in page.events:
                 after = event.seq
+                _remember(shown, event)
                 yield event
             if not page.state:
-                yield Event(
-                    after + 1, "error", {"error": {"name": "NotFound", "message": GONE}}
-                )
+                for event in _end_of_deleted(shown, after):
+                    yield event
                 return
             if page.complete:
                 return

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from django.db import Error as DatabaseError
 
 from agents import runs
+from agents.closing import broken_off
 from agents.connections import close_readers
 from agents.event_log import EventWriter, LiveLog, event_writer
 from agents.models import Run
@@ -109,6 +110,7 @@ class Executor:
                 raise
         except Exception:
             logger.exception("Run %s ended by a fault", run.id)
+            await self._guarded(_fail, run)
         finally:
             self.writer.close(log)
             self._tasks.pop(run.id, None)
@@ -137,6 +139,9 @@ class Executor:
         except DatabaseError as error:
             logger.warning("Upkeep of runs waits: %s", type(error).__name__)
             return None
+        except Exception:
+            logger.exception("Upkeep of runs met a fault")
+            return None
 
     def continue_soon(self, thread_id: str) -> None:
         """Begins the next run of a thread, if one may begin."""
@@ -147,6 +152,15 @@ class Executor:
             await self._continue_thread(thread_id)
         except DatabaseError as error:
             logger.warning("The next run waits: %s", type(error).__name__)
+        except Exception:
+            logger.exception("The next run of thread %s cannot begin", thread_id)
+
+
+def _fail(run: Run) -> None:
+    """Ends a run whose own end met a fault, with what the table has of its reply."""
+    said = runs.events_after(run, 0)
+    chunks = broken_off(said, run.message_id, runs.FAULT)
+    runs.end(run, runs.Ending(Run.State.FAILED, "error", runs.FAULT, chunks), said)
 
 
 _executors: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Executor] = (

@@ -16,9 +16,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import QuerySet
+from psycopg.errors import ProgramLimitExceeded
 
 from agents.chunks import Chunk, Event
+from agents.closing import broken_off
 from agents.models import Run, RunEvent
 from agents.registry import AgentNotFound, get_agent_by_id, is_known
 from agents.transcript import Transcript, message_content
@@ -38,6 +41,7 @@ HEARTBEAT = 3.0
 DEAD_AFTER = 15.0
 
 INTERRUPTED = "The server stopped in the middle of this reply."
+FAULT = "The reply failed because of a fault in the server."
 
 State = Run.State
 
@@ -177,37 +181,62 @@ def end(
     ``events`` is the whole log so far, from which the message is made. With ``quiet_since``
     the run ends only if no heartbeat came after that moment. Returns the entries that
     were added, or None when the run had ended, was taken over or is deleted: then
-    nothing is written.
+    nothing is written. An end that cannot be written as it is, is written as failed,
+    with as much of the reply as can be stored; only a database that is away raises.
     """
     events = list(events)
-    finished_at = now()
+    mine = Run.objects.filter(id=run.id, state=from_state, owner=run.owner)
+    if quiet_since is not None:
+        mine = mine.filter(heartbeat_at__lt=quiet_since)
+    try:
+        return whole(lambda: _end(run, mine, ending, events))
+    except (OperationalError, InterfaceError) as error:
+        if not isinstance(error.__cause__, ProgramLimitExceeded):
+            raise
+        logger.exception("Run %s cannot end as %s", run.id, ending.state)
+    except Exception:
+        logger.exception("Run %s cannot end as %s", run.id, ending.state)
+    failure = Ending(
+        State.FAILED, "error", FAULT, broken_off(events, run.message_id, FAULT)
+    )
+    return whole(lambda: _end(run, mine, failure, events, strict=False))
 
-    def work() -> list[Event] | None:
-        if run.thread_id is not None:
-            locked_threads([run.thread_id], Reach.all())
-        mine = Run.objects.filter(id=run.id, state=from_state, owner=run.owner)
-        if quiet_since is not None:
-            mine = mine.filter(heartbeat_at__lt=quiet_since)
-        if mine.update(**_final_fields(run, ending, finished_at)) != 1:
-            return None
-        last = events[-1].seq if events else 0
-        state = Chunk("run", {"state": ending.state, "messageId": run.message_id})
-        added = [
-            Event(number, chunk.type, storable(chunk.payload))
-            for number, chunk in enumerate([*ending.chunks, state], last + 1)
-        ]
-        _save_reply(run, ending, [*events, *added])
-        RunEvent.objects.bulk_create(
-            RunEvent(run_id=run.id, seq=e.seq, type=e.type, payload=e.payload)
-            for e in added
-        )
-        notify(RUN_EVENTS, run.id)
-        waiting = Run.objects.filter(thread_id=run.thread_id, state=State.QUEUED)
-        if run.thread_id is not None and waiting.exists():
-            notify(RUN_QUEUED, run.thread_id)
-        return added
 
-    return whole(work)
+def _end(
+    run: Run,
+    mine: QuerySet[Run],
+    ending: Ending,
+    events: list[Event],
+    *,
+    strict: bool = True,
+) -> list[Event] | None:
+    """Writes the end of a run; unless ``strict`` also when its reply cannot be stored."""
+    if run.thread_id is not None:
+        locked_threads([run.thread_id], Reach.all())
+    if mine.update(**_final_fields(run, ending, now())) != 1:
+        return None
+    last = events[-1].seq if events else 0
+    state = Chunk("run", {"state": ending.state, "messageId": run.message_id})
+    added = [
+        Event(number, chunk.type, storable(chunk.payload))
+        for number, chunk in enumerate([*ending.chunks, state], last + 1)
+    ]
+    try:
+        with transaction.atomic():
+            _save_reply(run, ending, [*events, *added])
+    except Exception:
+        if strict:
+            raise
+        logger.exception("The reply of run %s cannot be stored", run.id)
+    RunEvent.objects.bulk_create(
+        RunEvent(run_id=run.id, seq=e.seq, type=e.type, payload=e.payload)
+        for e in added
+    )
+    notify(RUN_EVENTS, run.id)
+    waiting = Run.objects.filter(thread_id=run.thread_id, state=State.QUEUED)
+    if run.thread_id is not None and waiting.exists():
+        notify(RUN_QUEUED, run.thread_id)
+    return added
 
 
 def _final_fields(run: Run, ending: Ending, finished_at: datetime) -> dict[str, Any]:
@@ -251,7 +280,7 @@ def _save_reply(run: Run, ending: Ending, events: list[Event]) -> None:
         "created_at": _reply_time(run),
         "content": message_content(_continued(run, transcript), metadata),
     }
-    memory.save_messages([reply], thread_id=run.thread_id)
+    memory.save_messages([reply], thread_id=run.thread_id, limited=False)
     if run.replaces_message_id:
         _supersede(memory, run)
 
@@ -290,6 +319,7 @@ def _supersede(memory: Memory, run: Run) -> None:
     memory.save_messages(
         [{"id": earlier.id, "role": earlier.role, "content": content}],
         thread_id=run.thread_id,
+        limited=False,
     )
 
 
@@ -310,24 +340,29 @@ def interrupt_dead(*, dead_after: float = DEAD_AFTER) -> list[Run]:
     """
     quiet_since = now() - timedelta(seconds=dead_after)
     dead = Run.objects.filter(state=State.RUNNING, heartbeat_at__lt=quiet_since)
-    return [run for run in dead if interrupt(run, quiet_since)]
+    return [run for run in dead if _interrupted(run, quiet_since)]
+
+
+def _interrupted(run: Run, quiet_since: datetime) -> bool:
+    """:func:`interrupt`; what one run does wrong keeps no other from its end."""
+    try:
+        return interrupt(run, quiet_since)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("Dead run %s cannot be ended", run.id)
+        return False
 
 
 def interrupt(run: Run, quiet_since: datetime) -> bool:
     """Ends one run unless its process has been heard of since ``quiet_since``."""
     events = events_after(run, 0)
     if run.stop_requested:
-        ending = Ending(State.STOPPED, "stopped", chunks=[Chunk("abort")])
+        closing = Transcript.of(events).closing()
+        ending = Ending(State.STOPPED, "stopped", chunks=[*closing, Chunk("abort")])
     else:
-        ending = Ending(
-            State.INTERRUPTED,
-            "error",
-            INTERRUPTED,
-            [
-                *Transcript.of(events).closing(),
-                Chunk("error", {"error": {"name": "Error", "message": INTERRUPTED}}),
-            ],
-        )
+        chunks = broken_off(events, run.message_id, INTERRUPTED)
+        ending = Ending(State.INTERRUPTED, "error", INTERRUPTED, chunks)
     return end(run, ending, events, quiet_since=quiet_since) is not None
 
 

@@ -15,16 +15,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from agents import runs
 from agents.accepting import accept, options_of
-from agents.chunks import Chunk
-from agents.endings import failed, stopped, used
+from agents.chunks import Chunk, size_in_reply
+from agents.endings import failed, stopped, too_long, used
 from agents.event_log import LiveLog
 from agents.event_reader import read_events
 from agents.executing import Executor, executor_of_loop
@@ -180,16 +182,24 @@ async def take_turn(
             )
         )
         speech = _speech(run, agent, prepared, meter)
-        async for chunk in speak(speech):
-            first = meter.first_token_ms is not None and not run.first_token_ms
-            if first:
-                run.first_token_ms = meter.first_token_ms or 1
-            if chunk.type == "finish":
-                # Told with the stored message, not before it.
-                last.append(chunk)
-            else:
-                log.append(chunk, urgent=first or chunk.type in _URGENT)
-        ending = runs.Ending(Run.State.COMPLETED, speech.finish_reason, chunks=last)
+        room = settings.MEMORY.get("MAX_REPLY_BYTES", 8 * 1024 * 1024)
+        async with aclosing(speak(speech)) as chunks:
+            async for chunk in chunks:
+                first = meter.first_token_ms is not None and not run.first_token_ms
+                if first:
+                    run.first_token_ms = meter.first_token_ms or 1
+                if chunk.type == "finish":
+                    # Told with the stored message, not before it.
+                    last.append(chunk)
+                else:
+                    log.append(chunk, urgent=first or chunk.type in _URGENT)
+                room -= size_in_reply(chunk)
+                if room < 0:
+                    break
+        if room < 0 and not last:
+            ending = too_long([*log.events, *log.pending], run)
+        else:
+            ending = runs.Ending(Run.State.COMPLETED, speech.finish_reason, chunks=last)
     except asyncio.CancelledError:
         if log.lost.is_set():
             return
@@ -279,12 +289,12 @@ def _speech(run: Run, agent: Agent, prepared: _Prepared, meter: Meter) -> Speech
             tools[own.name] = own
     if options.active_tools is not None:
         tools = {name: tools[name] for name in options.active_tools if name in tools}
-    settings = agent.model_settings | options.model_settings
+    model_settings = agent.model_settings | options.model_settings
     if not takes_tools(options.model or agent.model):
         tools = {}
     if prepared.look_up is not None:
-        settings["remembered"] = prepared.look_up.remembered
-        settings["notes"] = prepared.look_up.notes
+        model_settings["remembered"] = prepared.look_up.remembered
+        model_settings["notes"] = prepared.look_up.notes
     return Speech(
         model=model,
         message_id=run.message_id,
@@ -294,7 +304,7 @@ def _speech(run: Run, agent: Agent, prepared: _Prepared, meter: Meter) -> Speech
         client_tools=client_tools(options.client_tools),
         approved=frozenset(c for c, yes in options.approvals.items() if yes is True),
         ask_first=options.ask_first,
-        settings=settings,
+        settings=model_settings,
         max_steps=options.max_steps or agent.max_steps,
         run_id=run.id,
         request_context=options.request_context,
@@ -342,6 +352,15 @@ async def _finish(
     )
     if run.thread_id is None:
         return
-    await continue_thread(run.thread_id)
-    if ending.state == Run.State.COMPLETED and options_of(run).remember:
-        await in_database_thread(title_after, run, agent)
+    titled = ending.state == Run.State.COMPLETED and options_of(run).remember
+    if await in_database_thread(_follow_up, run, agent if titled else None):
+        await continue_thread(run.thread_id)
+
+
+def _follow_up(run: Run, agent: Agent | None) -> bool:
+    """Asks for a title after a reply of ``agent``; tells whether another run waits."""
+    waiting = Run.objects.filter(thread_id=run.thread_id, state=Run.State.QUEUED)
+    another = waiting.exists()
+    if agent is not None:
+        title_after(run, agent)
+    return another

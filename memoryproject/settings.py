@@ -222,6 +222,7 @@ MEMORY = {
     "LAST_MESSAGES": env.int("MEMORY_LAST_MESSAGES", 10),
     # Largest message, in bytes of its JSON content.
     "MAX_MESSAGE_BYTES": env.int("MEMORY_MAX_MESSAGE_BYTES", 1024 * 1024),
+    "MAX_REPLY_BYTES": env.int("MEMORY_MAX_REPLY_BYTES", 8 * 1024 * 1024),
     # Embedder of semantic recall: "auto", or a name that recall.embedding knows.
     "EMBEDDER": env.str("MEMORY_EMBEDDER", "auto"),
     # Language of the word index: "auto" tells it by each text.

@@ -322,6 +322,7 @@ class Memory:
         thread_id: str | None = None,
         resource_id: str | None = None,
         config: MemoryConfig | Fields | None = None,
+        limited: bool = True,
     ) -> list[Message]:
         """Stores messages, all or none, and returns them as stored. At most 10,000.
 
@@ -329,7 +330,8 @@ class Memory:
         ``resource_id`` serve those that name none. A known id is replaced and keeps its
         time and place; from another thread of the resource it moves here.
         ThreadNotFound for a missing thread; OwnershipError when a thread or a known id
-        is another resource's.
+        is another resource's; TooLarge for a message over the limit, which is for
+        callers: a model's reply, stored as it was shown, is not ``limited``.
         """
         options = self._may_write(config)
         return writing.save_messages(
@@ -337,6 +339,7 @@ class Memory:
             messages,
             thread_id=thread_id,
             resource_id=resource_id,
+            limited=limited,
             then=lambda saved: indexing.messages_saved(
                 saved, embed=options.semantic_recall is not None
             ),

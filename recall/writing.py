@@ -149,14 +149,16 @@ def save_messages(
     *,
     thread_id: str | None,
     resource_id: str | None,
+    limited: bool,
     then: Callable[[list[Message]], None],
 ) -> list[Message]:
     """See :meth:`recall.memory.Memory.save_messages`."""
+    limit = settings.MEMORY.get("MAX_MESSAGE_BYTES") if limited else None
     batch = normalise(
         messages,
         thread_id=_given_id(thread_id, "thread_id"),
         resource_id=_given_id(resource_id, "resource_id"),
-        max_bytes=settings.MEMORY.get("MAX_MESSAGE_BYTES"),
+        max_bytes=limit,
     )
     return saving.save_messages(
         batch.drafts, reach, fresh_ids=batch.fresh_ids, then=then
