@@ -219,8 +219,8 @@ def test_half_surrogates_and_nul_are_stored_replaced(api, thread):
     assert api.get(f"{MEMORY}/threads?resourceId=res-a").status_code == 200
 
 
-def test_a_message_with_a_number_beyond_64_bits_is_refused(api, thread):
-    number = 123456789012345678901234567890
+def test_a_message_with_a_number_beyond_every_float_is_refused(api, thread):
+    number = 10**400
     saved = message("big", "x")
     saved["content"]["metadata"] = {"n": number}
     reply = api.post(f"{MEMORY}/save-messages?agentId=agent1", {"messages": [saved]})
