@@ -308,10 +308,24 @@ class Memory:
             from_resource_id=from_resource_id,
         )
 
-    def delete_thread(self, thread_id: str, *, resource_id: str | None = None) -> bool:
-        """Removes the thread with everything in it; False when there was none."""
+    def delete_thread(
+        self,
+        thread_id: str,
+        *,
+        resource_id: str | None = None,
+        expected_revision: int | None = None,
+    ) -> bool:
+        """Removes the thread with everything in it; False when there was none.
+
+        PreconditionFailed when the thread is not at ``expected_revision``.
+        """
         self._may_write()
-        return writing.delete_thread(self.reach, thread_id, resource_id=resource_id)
+        return writing.delete_thread(
+            self.reach,
+            thread_id,
+            resource_id=resource_id,
+            expected_revision=expected_revision,
+        )
 
     # Messages
 

@@ -115,10 +115,19 @@ def archive_thread(
     )
 
 
-def delete_thread(reach: Reach, thread_id: str, *, resource_id: str | None) -> bool:
+def delete_thread(
+    reach: Reach,
+    thread_id: str,
+    *,
+    resource_id: str | None,
+    expected_revision: int | None,
+) -> bool:
     """See :meth:`recall.memory.Memory.delete_thread`."""
     return deleting.delete_thread(
-        any_id(thread_id, "thread_id"), reach, resource_id=owner_id(resource_id)
+        any_id(thread_id, "thread_id"),
+        reach,
+        resource_id=owner_id(resource_id),
+        expected_revision=revision(expected_revision, "expected_revision"),
     )
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 
 from threads.activity import Movements, messages_changed
 from threads.anchors import clear
-from threads.errors import OwnershipError
+from threads.errors import OwnershipError, PreconditionFailed
 from threads.models import Message, Resource, Thread
 from threads.reach import Reach
 from threads.transactions import locked, whole
@@ -16,11 +16,16 @@ from threads.updating import own_thread
 
 
 def delete_thread(
-    thread_id: str, reach: Reach, *, resource_id: str | None = None
+    thread_id: str,
+    reach: Reach,
+    *,
+    resource_id: str | None = None,
+    expected_revision: int | None = None,
 ) -> bool:
     """Removes a thread and everything in it; False when there is none.
 
-    Raises OwnershipError when ``resource_id`` is named and does not own it.
+    Raises OwnershipError when ``resource_id`` is named and does not own it, and
+    PreconditionFailed when the thread is not at ``expected_revision``.
     """
     rows = Thread.objects.within(reach).filter(id=thread_id)
     if resource_id is not None:
@@ -31,7 +36,22 @@ def delete_thread(
                 f"but resource {resource_id} was queried."
             )
         rows = rows.filter(resource_id=resource_id)
-    return whole(lambda: rows.delete()[0] > 0)
+    if expected_revision is None:
+        return whole(lambda: rows.delete()[0] > 0)
+
+    def work() -> bool:
+        if rows.filter(revision=expected_revision).delete()[0]:
+            return True
+        present = rows.first()
+        if present is None:
+            return False
+        raise PreconditionFailed(
+            f"Thread {thread_id} is at revision {present.revision}, "
+            f"not {expected_revision}",
+            current=present,
+        )
+
+    return whole(work)
 
 
 def delete_resource(resource_id: str, reach: Reach) -> bool:

@@ -96,9 +96,13 @@ class Conflict(MemoryFault):
 
 
 class PreconditionFailed(MemoryFault):
-    """The expected revision is not the present one. ``current`` is the present state."""
+    """The expected revision is not the present one. ``current`` is the present state.
+
+    ``tag`` is the entity tag of that state over HTTP, empty elsewhere.
+    """
 
     status = 412
+    tag = ""
 
     def __init__(self, message: str, current: Any = None) -> None:
         super().__init__(message)

@@ -219,7 +219,8 @@ def _joined(value: Any, field: str) -> str:
 
 
 def _identifier(value: Any, field: str) -> str | None:
-    if value is None:
+    # Clients that interpolate a missing value send this word.
+    if value is None or value == "undefined":
         return None
     if not isinstance(value, str) or not value or len(value) > MAX_ID_LENGTH:
         raise invalid_body(Issue(field, f"must be text of 1 to {MAX_ID_LENGTH}"))

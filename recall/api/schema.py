@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_serializer,
+)
 from rest_framework import serializers
 
 from recall.api import outputs
@@ -75,6 +80,7 @@ IF_MATCH = OpenApiParameter(
 _GUARDED = {
     "threads_update",
     "threads_replace",
+    "threads_delete",
     "working_memory_update",
     "working_memory_restore",
     "resource_working_memory_replace",
@@ -102,6 +108,9 @@ def describe(
         if name in _GUARDED:
             parameters.append(IF_MATCH)
         reply = REPLIES[name]
+        if reply is not None and method.__name__ == "list":
+            # A page is one object, not the array that its action's name suggests.
+            reply = extend_schema_serializer(many=False)(reply)
         changes = body is not None or getattr(method, "is_idempotent", False)
         refusals = REFUSALS_OF_WRITES if changes else REFUSALS_OF_READS
         return extend_schema(

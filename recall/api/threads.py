@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseNotModified
 from rest_framework.request import Request
 
 from recall.api import inputs
@@ -12,16 +13,27 @@ from recall.api.base import MemoryViewSet, filled, picked
 from recall.api.filters import thread_narrowing
 from recall.api.schema import describe
 from recall.api.streaming import streamed_list
+from recall.memory import Memory
 from recall.results import ThreadPage
 from threads.api.encoding import JsonReply
 from threads.api.serializers import thread_json
 from threads.api.views import idempotent
-from threads.errors import PreconditionFailed
+from threads.errors import InvalidInput, PreconditionFailed
 from threads.models import Thread
 
 
 class ThreadViewSet(MemoryViewSet):
     """The threads that the caller reaches."""
+
+    def handle_exception(self, exc: Exception) -> Any:
+        if isinstance(exc, InvalidInput):
+            # What is one filter below is parameters of their own in a query.
+            exc.issues = [
+                replace(issue, field=issue.field.removeprefix("filter."))
+                for issue in exc.issues
+            ]
+            exc.message = exc.message.removeprefix("filter.")
+        return super().handle_exception(exc)
 
     @describe("threads_list", inputs.ThreadListQuery)
     def list(self, request: Request) -> HttpResponse:
@@ -66,9 +78,12 @@ class ThreadViewSet(MemoryViewSet):
 
     @describe("threads_retrieve", inputs.AgentQuery)
     def retrieve(self, request: Request, thread_id: str) -> HttpResponse:
-        """One thread. ``ETag`` names its revision."""
+        """One thread. ``ETag`` names its revision; with it in ``If-None-Match`` 304."""
         query = self.read_query(inputs.AgentQuery)
-        return thread_reply(self.thread(self.memory(query), thread_id, query))
+        reply = thread_reply(self.thread(self.memory(query), thread_id, query))
+        if self.has_unchanged(reply["ETag"]):
+            return HttpResponseNotModified(headers={"ETag": reply["ETag"]})
+        return reply
 
     @describe("threads_update", inputs.RequiredAgentQuery, inputs.UpdateThread)
     def partial_update(self, request: Request, thread_id: str) -> HttpResponse:
@@ -81,7 +96,7 @@ class ThreadViewSet(MemoryViewSet):
             memory.update_thread,
             thread_id,
             resource_id=owner,
-            expected_revision=self.expected_revision(),
+            expected_revision=self._expected(memory, thread_id),
             **picked(body, title="title", metadata="metadata"),
         )
 
@@ -94,7 +109,7 @@ class ThreadViewSet(MemoryViewSet):
             memory.replace_thread,
             thread_id,
             resource_id=owner,
-            expected_revision=self.expected_revision(),
+            expected_revision=self._expected(memory, thread_id),
             title=body.get("title", ""),
             metadata=body.get("metadata", {}),
         )
@@ -102,26 +117,35 @@ class ThreadViewSet(MemoryViewSet):
     def _change(
         self, serializer: Any, query: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any], str | None]:
-        query = query or self.read_query(inputs.RequiredAgentQuery)
+        if query is None:
+            query = self.read_query(inputs.RequiredAgentQuery)
         body = self.read_body(serializer)
         owner = body.get("resourceId") or query.get("resourceId") or None
         return self.memory_to_write(query), body, owner
 
     def _guarded(self, operation: Any, thread_id: str, **change: Any) -> HttpResponse:
-        try:
-            return thread_reply(operation(thread_id, **change))
-        except PreconditionFailed as failure:
-            if isinstance(failure.current, Thread):
-                failure.current = thread_json(failure.current)
-            raise
+        return thread_reply(_told(operation, thread_id, **change))
+
+    def _expected(self, memory: Memory, thread_id: str) -> int | None:
+        return self.expected_revision(lambda: memory.get_thread(thread_id).revision)
 
     @describe("threads_delete", inputs.RequiredAgentQuery)
     def destroy(self, request: Request, thread_id: str) -> HttpResponse:
-        """Deletes the thread with everything that belongs to it."""
+        """Deletes the thread with everything that belongs to it.
+
+        With ``If-Match`` only at the revision that it names.
+        """
+        self.require_json_body()
         query = self.read_query(inputs.RequiredAgentQuery)
         memory = self.memory_to_write(query)
         owner = query.get("resourceId") or None
-        if not memory.delete_thread(thread_id, resource_id=owner):
+        gone = _told(
+            memory.delete_thread,
+            thread_id,
+            resource_id=owner,
+            expected_revision=self._expected(memory, thread_id),
+        )
+        if not gone:
             memory.get_thread(thread_id)  # raises ThreadNotFound
         return JsonReply({"result": "Thread deleted"})
 
@@ -152,6 +176,7 @@ class ThreadViewSet(MemoryViewSet):
         return self._move("unarchive_thread", thread_id)
 
     def _move(self, verb: str, thread_id: str) -> HttpResponse:
+        self.require_json_body()
         query = self.read_query(inputs.AgentQuery)
         memory = self.memory_to_write(query)
         owner = query.get("resourceId") or None
@@ -169,9 +194,24 @@ def thread_page_json(page: ThreadPage) -> dict[str, Any]:
     }
 
 
+def _told(operation: Any, *args: Any, **change: Any) -> Any:
+    """The operation's result; a failed precondition shows the thread in wire form."""
+    try:
+        return operation(*args, **change)
+    except PreconditionFailed as failure:
+        if isinstance(failure.current, Thread):
+            failure.tag = _tag(failure.current)
+            failure.current = thread_json(failure.current)
+        raise
+
+
+def _tag(thread: Thread) -> str:
+    return f'"{thread.revision}"'
+
+
 def tagged(reply: HttpResponse, thread: Thread) -> HttpResponse:
     """``reply`` with the thread's revision as its entity tag."""
-    reply["ETag"] = f'"{thread.revision}"'
+    reply["ETag"] = _tag(thread)
     return reply
 
 

@@ -18,6 +18,9 @@ from threads.api.encoding import JsonReply, iso
 from threads.api.views import idempotent
 from threads.errors import PreconditionFailed
 
+# For the notes of a thread's route when no agent says how they are kept.
+OF_NOBODY = {"workingMemory": {"enabled": True}}
+
 # For a resource's working memory when no agent says how it is kept.
 OF_RESOURCE = {"workingMemory": {"enabled": True, "scope": "resource"}}
 
@@ -58,16 +61,24 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
             thread_id=thread_id,
             resource_id=owner,
             author_name=self.caller.name,
-            expected_revision=self.expected_revision(),
+            expected_revision=self.expected_revision(
+                lambda: (
+                    memory.get_working_memory(
+                        thread_id=thread_id,
+                        resource_id=owner,
+                        config=options_of(memory, body),
+                    ).revision
+                )
+            ),
             config=options_of(memory, body),
         )
         return tagged(JsonReply({"success": True}), state)
 
-    @describe("working_memory_revisions", inputs.WorkingMemoryQuery)
+    @describe("working_memory_revisions", inputs.ResourceWorkingMemoryQuery)
     def revisions(self, request: Request, thread_id: str) -> HttpResponse:
         """What the notes were, newest first."""
-        query = self.read_query(inputs.WorkingMemoryQuery)
-        memory = self.memory_to_write(query)
+        query = self.read_query(inputs.ResourceWorkingMemoryQuery)
+        memory = self._memory_of_notes(query)
         self.thread(memory, thread_id, query)
         revisions = memory.list_working_memory_revisions(
             thread_id=thread_id,
@@ -76,16 +87,23 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
         )
         return JsonReply({"revisions": [revision_json(r) for r in revisions]})
 
+    def _memory_of_notes(self, query: dict[str, Any]) -> Memory:
+        if "agentId" not in query:
+            return Memory(OF_NOBODY, reach=self.reach)
+        return self.memory_to_write(query)
+
     @describe(
-        "working_memory_restore", inputs.WorkingMemoryQuery, inputs.RestoreWorkingMemory
+        "working_memory_restore",
+        inputs.ResourceWorkingMemoryQuery,
+        inputs.RestoreWorkingMemory,
     )
     @idempotent
     def restore(self, request: Request, thread_id: str) -> HttpResponse:
         """Makes the value of an earlier revision the newest one."""
-        query = self.read_query(inputs.WorkingMemoryQuery)
+        query = self.read_query(inputs.ResourceWorkingMemoryQuery)
         body = self.read_body(inputs.RestoreWorkingMemory)
         owner = body.get("resourceId") or query.get("resourceId") or None
-        memory = self.memory_to_write(query)
+        memory = self._memory_of_notes(query)
         self.thread(memory, thread_id, {"resourceId": owner})
         state = written(
             memory.restore_working_memory,
@@ -93,7 +111,15 @@ class ThreadWorkingMemoryViewSet(MemoryViewSet):
             thread_id=thread_id,
             resource_id=owner,
             author_name=self.caller.name,
-            expected_revision=self.expected_revision(),
+            expected_revision=self.expected_revision(
+                lambda: (
+                    memory.get_working_memory(
+                        thread_id=thread_id,
+                        resource_id=owner,
+                        config=options_of(memory, query),
+                    ).revision
+                )
+            ),
             config=options_of(memory, query),
         )
         return tagged(JsonReply(state_json(state)), state)
@@ -139,7 +165,14 @@ class ResourceWorkingMemoryViewSet(MemoryViewSet):
             value=body["workingMemory"],
             resource_id=resource_id,
             author_name=self.caller.name,
-            expected_revision=self.expected_revision(),
+            expected_revision=self.expected_revision(
+                lambda: (
+                    memory.get_working_memory(
+                        resource_id=resource_id,
+                        config=options_of(memory, {**query, **body}),
+                    ).revision
+                )
+            ),
             config=options_of(memory, {**query, **body}),
         )
         return tagged(JsonReply(resource_state_json(state)), state)
@@ -172,7 +205,14 @@ class ResourceWorkingMemoryViewSet(MemoryViewSet):
             body["revision"],
             resource_id=resource_id,
             author_name=self.caller.name,
-            expected_revision=self.expected_revision(),
+            expected_revision=self.expected_revision(
+                lambda: (
+                    memory.get_working_memory(
+                        resource_id=resource_id,
+                        config=options_of(memory, query),
+                    ).revision
+                )
+            ),
             config=options_of(memory, query),
         )
         return tagged(JsonReply(resource_state_json(state)), state)
@@ -198,6 +238,7 @@ def written(operation: Any, *args: Any, **change: Any) -> WorkingMemoryState:
         return operation(*args, **change)
     except PreconditionFailed as failure:
         if isinstance(failure.current, WorkingMemoryState):
+            failure.tag = f'"{failure.current.revision}"'
             failure.current = resource_state_json(failure.current)
         raise
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from django.conf import settings
 from django.urls import reverse
@@ -83,3 +84,28 @@ def test_each_operation_has_words_and_an_example(path, method, operation):
 def test_builders_and_serializers_describe_the_same_shape(row, build, serializer):
     assert set(build(row)) == set(serializer().fields)
     assert serializer(row).data == build(row)
+
+
+@pytest.mark.parametrize(
+    ("operation", "path", "reply"),
+    [
+        ("threads_list", "/threads", "/threads?resourceId=res-a"),
+        ("messages_list", "/threads/{thread_id}/messages", "/threads/t1/messages"),
+        (
+            "search",
+            "/search",
+            "/search?agentId=agent1&resourceId=res-a&searchQuery=number",
+        ),
+        ("resources_list", "/resources", "/resources"),
+        ("clones_list", "/threads/{thread_id}/clones", "/threads/t1/clones"),
+    ],
+)
+def test_lists_are_as_the_document_says(api, thread, operation, path, reply):
+    described = json.loads(document())
+    method = described["paths"][f"/api/memory{path}"]["get"]
+    assert method["operationId"] == operation
+    schema = method["responses"]["200"]["content"]["application/json"]["schema"]
+    api.post("/api/memory/threads/t1/clone?agentId=agent1", {})
+    shown = api.get(f"/api/memory{reply}").json()
+    assert isinstance(shown, dict)
+    jsonschema.validate(shown, schema | {"components": described["components"]})

@@ -92,6 +92,8 @@ def fault_reply(fault: MemoryFault) -> HttpResponse:
     if isinstance(fault, PreconditionFailed):
         body["current"] = fault.current
     reply = JsonReply(body, status=fault.status)
+    if isinstance(fault, PreconditionFailed) and fault.tag:
+        reply["ETag"] = fault.tag
     if isinstance(fault, RateLimited):
         reply["Retry-After"] = str(fault.retry_after)
     if isinstance(fault, Unauthorized):

@@ -60,6 +60,17 @@ def query_of(parameters: Mapping[str, str]) -> dict[str, Any]:
     return query
 
 
+def without_undefined(body: dict[str, Any]) -> dict[str, Any]:
+    """``body`` without ids that are the word ``undefined``."""
+    if not any(body.get(name) == "undefined" for name in _IDS):
+        return body
+    return {
+        key: value
+        for key, value in body.items()
+        if key not in _IDS or value != "undefined"
+    }
+
+
 def order_given(query: dict[str, Any]) -> dict[str, Any] | None:
     """``orderBy`` as an object, in any of its three spellings.
 

@@ -24,7 +24,7 @@ from threads.api.encoding import JsonRenderer
 from threads.api.errors import invalid_body, invalid_query
 from threads.api.fields import kind_of
 from threads.api.parsing import json_body
-from threads.api.query import order_given, query_of
+from threads.api.query import order_given, query_of, without_undefined
 from threads.api.wire_names import in_wire_words
 from threads.errors import InvalidInput, Issue, MemoryFault
 from threads.idempotency import Reply, once
@@ -90,18 +90,34 @@ class ApiViewSet(ViewSet):
             raise invalid_body(
                 Issue("root", f"Invalid input: expected object, received {got}")
             )
+        given = without_undefined(given)
         return _validated(serializer, given, invalid_body)
 
-    def expected_revision(self) -> int | None:
+    def expected_revision(self, present: Callable[[], int]) -> int | None:
         """The revision named by ``If-Match``; None without it or for ``*``.
 
-        A tag that is none of ours never matches.
+        Of a list it is the one that ``present`` says is there now. A tag that is none
+        of ours never matches.
         """
-        tag = self.request.META.get("HTTP_IF_MATCH", "").strip()
-        if tag in ("", "*"):
+        tags = self.request.META.get("HTTP_IF_MATCH", "").split(",")
+        tags = [tag.strip() for tag in tags if tag.strip()]
+        if not tags or "*" in tags:
             return None
-        digits = tag.removeprefix("W/").strip('"')
-        return int(digits) if digits.isdecimal() and len(digits) < 18 else NEVER
+        revisions = {_revision_of(tag) for tag in tags}
+        if len(revisions) == 1:
+            return revisions.pop()
+        now = present()
+        return now if now in revisions else NEVER
+
+    def has_unchanged(self, tag: str) -> bool:
+        """Whether ``If-None-Match`` says that the client has the state of ``tag``."""
+        given = self.request.META.get("HTTP_IF_NONE_MATCH", "")
+        tags = {item.strip().removeprefix("W/") for item in given.split(",")}
+        return tag in tags
+
+    def require_json_body(self) -> None:
+        """Refuses a body that is not JSON, where none is needed."""
+        json_body(self.request._request)
 
     def handle_exception(self, exc: Exception) -> HttpResponse:
         if isinstance(exc, InvalidInput) and exc.issues:
@@ -122,6 +138,11 @@ class WireSerializer(serializers.Serializer):
 
 class QuerySerializer(WireSerializer):
     of_query = True
+
+
+def _revision_of(tag: str) -> int:
+    digits = tag.removeprefix("W/").strip('"')
+    return int(digits) if digits.isdecimal() and len(digits) < 18 else NEVER
 
 
 def required_argument(name: str) -> InvalidInput:
