@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic_ai.messages import (
     FilePart,
+    ModelResponse,
     PartDeltaEvent,
     PartEndEvent,
     PartStartEvent,
@@ -23,6 +24,9 @@ from pydantic_ai.messages import (
 from agents.chunks import Chunk
 from threads.text import storable
 
+# What the column of a run's tokens holds.
+MOST_TOKENS = 2**31 - 1
+
 
 @dataclass
 class Meter:
@@ -34,10 +38,27 @@ class Meter:
     first_token_ms: int | None = None
     # Parts of text and reasoning so far, for ids that are unique in the run.
     parts: int = 0
+    # Ids of the calls that the conversation has, for the same reason.
+    call_ids: set[str] = field(default_factory=set)
 
     def spoke(self) -> None:
         if self.first_token_ms is None:
             self.first_token_ms = round((time.monotonic() - self.started) * 1000)
+
+    def count(self, input_tokens: Any, output_tokens: Any) -> None:
+        """Adds what a response cost; numbers that cannot be true are left out."""
+        self.input_tokens = _sum(self.input_tokens, input_tokens)
+        self.output_tokens = _sum(self.output_tokens, output_tokens)
+
+    def new_call_id(self, given: Any) -> str:
+        """The id of a call: as the provider says, made unique if it repeats one."""
+        base = storable(str(given or "call"))
+        id_, number = base, 1
+        while id_ in self.call_ids:
+            number += 1
+            id_ = f"{base}-{number}"
+        self.call_ids.add(id_)
+        return id_
 
     @property
     def as_wire(self) -> dict[str, int]:
@@ -48,12 +69,20 @@ class Meter:
         }
 
 
+def _sum(total: int, more: Any) -> int:
+    is_number = isinstance(more, int) and not isinstance(more, bool)
+    if is_number and 0 <= more <= MOST_TOKENS - total:
+        return total + more
+    return total
+
+
 class ResponseChunks:
     """Turns the events of one response into chunks, with ids unique in the run."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._ids: dict[int, str] = {}
+        self._calls: dict[int, str] = {}
 
     def chunks(self, event: Any) -> list[Chunk]:
         match event:
@@ -75,7 +104,7 @@ class ResponseChunks:
                 signed = {"signature": part.signature} if part.signature else {}
                 return [self._end("reasoning", event.index, signed)]
             case PartEndEvent(part=ToolCallPart() as part):
-                return self._call(part)
+                return self._call(event.index, part)
             case PartEndEvent(part=FilePart() as part):
                 return [
                     Chunk(
@@ -106,9 +135,10 @@ class ResponseChunks:
         return Chunk(f"{kind}-end", {"id": id_, "type": f"{kind}-end", **more})
 
     def _begin_call(self, index: int, part: ToolCallPart) -> list[Chunk]:
-        self._ids[index] = part.tool_call_id
+        call_id = self._meter.new_call_id(part.tool_call_id)
+        self._ids[index] = self._calls[index] = call_id
         self._meter.spoke()
-        named = {"toolCallId": part.tool_call_id, "toolName": part.tool_name}
+        named = {"toolCallId": call_id, "toolName": part.tool_name}
         chunks = [Chunk("tool-call-input-streaming-start", named)]
         if part.args:
             args = part.args if isinstance(part.args, str) else json.dumps(part.args)
@@ -124,14 +154,26 @@ class ResponseChunks:
             payload["toolName"] = name
         return [Chunk("tool-call-delta", payload)]
 
-    def _call(self, part: ToolCallPart) -> list[Chunk]:
+    def _call(self, index: int, part: ToolCallPart) -> list[Chunk]:
+        call_id = self._calls[index]
         return [
             Chunk(
                 "tool-call-input-streaming-end",
-                {"toolCallId": part.tool_call_id, "toolName": part.tool_name},
+                {"toolCallId": call_id, "toolName": part.tool_name},
             ),
-            Chunk("tool-call", named_call(part)),
+            Chunk("tool-call", named_call(part) | {"toolCallId": call_id}),
         ]
+
+    def named(self, response: ModelResponse) -> ModelResponse:
+        """The whole response, its calls under the ids that the chunks gave them."""
+        ids = iter([self._calls[index] for index in sorted(self._calls)])
+        parts = [
+            replace(part, tool_call_id=next(ids))
+            if isinstance(part, ToolCallPart)
+            else part
+            for part in response.parts
+        ]
+        return replace(response, parts=parts)
 
 
 def call_args(part: ToolCallPart) -> dict[str, Any] | None:

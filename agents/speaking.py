@@ -26,7 +26,7 @@ from pydantic_ai.tools import Tool
 from agents.chunks import Chunk
 from agents.finishing import finish, step_finish
 from agents.model_events import Meter, ResponseChunks, call_args, named_call
-from agents.providers.failures import Stalled, StreamCut, described
+from agents.providers.failures import Stalled, StreamCut, Unreadable, described
 from agents.tools import ClientTool, ToolFailure, call_tool
 from threads.api.encoding import iso
 from threads.identifiers import now
@@ -36,6 +36,9 @@ from threads.text import storable
 PAUSES = (0.5, 1.5)
 # Longest wait that a provider may ask for before the turn fails and says so.
 LONGEST_WAIT = 10.0
+
+# What readers of a provider's reply raise when it is none.
+_UNREADABLE = (AttributeError, TypeError, ValueError, LookupError)
 
 _REASONS = {
     "stop": "stop",
@@ -86,6 +89,12 @@ async def speak(speech: Speech) -> AsyncIterator[Chunk]:
     raises; see :func:`agents.providers.failures.described`.
     """
     said_before = len(speech.messages)
+    speech.meter.call_ids |= {
+        part.tool_call_id
+        for message in speech.messages
+        for part in message.parts
+        if isinstance(part, ToolCallPart)
+    }
     if speech.approved:
         async for chunk in _approved_calls(speech):
             yield chunk
@@ -163,7 +172,10 @@ def _shared_out(
     mine, theirs, waiting = [], [], []
     for call in calls:
         tool = speech.tools.get(call.tool_name)
-        if tool is None and call.tool_name in speech.client_tools:
+        if call_args(call) is None:
+            # Nobody can run it: the model is told so.
+            mine.append(call)
+        elif tool is None and call.tool_name in speech.client_tools:
             theirs.append(call)
         elif tool is not None and (speech.ask_first or tool.requires_approval):
             waiting.append(call)
@@ -219,6 +231,8 @@ async def _streamed(speech: Speech) -> AsyncIterator[Chunk | ModelResponse]:
             stream = await opening.__aenter__()
     except TimeoutError as error:
         raise Stalled(first_wait, spoke=False) from error
+    except _UNREADABLE as error:
+        raise Unreadable from error
     try:
         events = aiter(stream)
         while True:
@@ -230,19 +244,29 @@ async def _streamed(speech: Speech) -> AsyncIterator[Chunk | ModelResponse]:
                 break
             except TimeoutError as error:
                 raise Stalled(wait, spoke=spoke) from error
+            except _UNREADABLE as error:
+                raise Unreadable from error
             for chunk in parts.chunks(event):
                 spoke = True
                 yield chunk
-        response = stream.get()
-        speech.meter.input_tokens += response.usage.input_tokens
-        speech.meter.output_tokens += response.usage.output_tokens
-        reason = response.finish_reason
-        if reason is None and speech.provider not in ("offline", "test"):
-            raise StreamCut
-        speech.finish_reason = _REASONS.get(reason or "stop", "other")
+        response = parts.named(stream.get())
+        speech.meter.count(response.usage.input_tokens, response.usage.output_tokens)
+        speech.finish_reason = _finish_reason(speech, response)
         yield response
     finally:
         await opening.__aexit__(None, None, None)
+
+
+def _finish_reason(speech: Speech, response: ModelResponse) -> str:
+    """Why the model ended; raises StreamCut when it does not say."""
+    if response.finish_reason is not None:
+        return _REASONS.get(response.finish_reason, "other")
+    if speech.provider in ("offline", "test"):
+        return "stop"
+    if (response.provider_details or {}).get("finish_reason"):
+        # A reason that only the provider knows.
+        return "other"
+    raise StreamCut
 
 
 async def _tool_results(
@@ -264,10 +288,10 @@ async def _tool_result(
     named = named_call(call)
     try:
         tool = speech.tools.get(call.tool_name)
-        if tool is None:
+        if tool is None and call.tool_name not in speech.client_tools:
             raise ToolFailure(f"There is no tool named {call.tool_name}")
         args = call_args(call)
-        if args is None:
+        if args is None or tool is None:
             raise ToolFailure("The arguments are not a JSON object")
         result = storable(await call_tool(tool, args, speech.request_context))
     except ToolFailure as failure:

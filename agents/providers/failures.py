@@ -27,6 +27,10 @@ class StreamCut(Exception):
     """The stream ended before the model said that it was done."""
 
 
+class Unreadable(Exception):
+    """The provider sent what is no reply of a model."""
+
+
 class Stalled(Exception):
     """The model went silent. ``after`` is in seconds."""
 
@@ -89,7 +93,10 @@ def described(error: BaseException) -> Failure:
             )
         case ai.UserError():
             return Failure("NotConfigured", "The model is not configured correctly.")
-        case ai.UnexpectedModelBehavior():
+        case ai.UnexpectedModelBehavior() | Unreadable():
+            return Failure("Nonsense", "The model sent something unreadable.")
+        case ai.ModelAPIError() if isinstance(error.__cause__, ValueError):
+            # A line of the stream that is not JSON.
             return Failure("Nonsense", "The model sent something unreadable.")
         case ai.ModelAPIError():
             return Failure("ProviderError", "The model's reply was cut off.")

@@ -6,7 +6,7 @@ import pytest
 
 from agents.models import Run, RunEvent
 from recall.memory import Memory
-from tests.agents.provider import DONE, cut, delta, raw, says
+from tests.agents.provider import DONE, cut, delta, raw, says, usage
 from threads.models import Message
 
 MEMORY = {"thread": "t1", "resource": "res-a"}
@@ -88,13 +88,84 @@ def test_cut_stream_keeps_what_was_shown_and_marks_it(run_async, talker, provide
     assert ask(run_async, talker, "Again").text == "Whole."
 
 
-def test_stream_that_ends_without_a_reason_counts_as_cut(run_async, talker, provider):
-    provider.scripts = [lambda request: iter([delta("Half"), DONE])]
+def test_stream_that_ends_without_a_word_counts_as_cut(run_async, talker, provider):
+    provider.scripts = [lambda request: iter([delta("Half")])]
     answer = ask(run_async, talker)
     assert (answer.state, answer.error) == (
         "failed",
         "The model's reply was cut off.",
     )
+    assert messages() == [("user", "Hi"), ("assistant", "Half")]
+
+
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [
+        ([DONE], "stop"),
+        ([b"data: [DO", b"NE]\n\n"], "stop"),
+        ([delta(finish="eos"), DONE], "other"),
+        ([delta(finish="eos")], "other"),
+    ],
+)
+def test_stream_that_says_it_is_done_is_complete(
+    run_async, talker, provider, ends, reason
+):
+    provider.scripts = [lambda request: iter([delta("All."), *ends])]
+    answer = ask(run_async, talker)
+    assert (answer.state, answer.text) == ("completed", "All.")
+    assert answer.finish_reason == reason
+
+
+def test_usage_that_cannot_be_true_is_left_out(run_async, talker, provider):
+    script = [delta("Hi."), delta(finish="stop"), usage(10**20, -3), DONE]
+    provider.scripts = [lambda request: iter(script)]
+    answer = ask(run_async, talker)
+    assert (answer.state, answer.text) == ("completed", "Hi.")
+    run = Run.objects.get()
+    assert (run.state, run.input_tokens, run.output_tokens) == ("completed", 0, 0)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"data: 12\n\n",
+        b"data: {nonsense\n\n",
+        b'data: {"choices": "foo"}\n\n',
+        b'data: {"choices": [3]}\n\n',
+        b'data: {"choices": [{"index": 0, "delta": "x"}]}\n\n',
+    ],
+)
+@pytest.mark.parametrize("said", ["", "Some"])
+def test_what_is_no_reply_is_called_unreadable(
+    run_async, talker, provider, caplog, sent, said
+):
+    before = [delta(said)] if said else []
+    provider.scripts = [lambda request: iter([*before, sent, DONE])]
+    answer = ask(run_async, talker)
+    assert (answer.state, answer.text) == ("failed", said)
+    assert answer.error == "The model sent something unreadable."
+    assert "Traceback" not in caplog.text
+
+
+def test_refusal_is_text_of_the_reply(run_async, talker, provider):
+    script = [delta(refusal="I will "), delta(refusal="not."), delta(finish="stop")]
+    provider.scripts = [lambda request: iter([*script, DONE])]
+    answer = ask(run_async, talker)
+    assert (answer.state, answer.text) == ("completed", "I will not.")
+    assert messages() == [("user", "Hi"), ("assistant", "I will not.")]
+
+
+def test_other_choices_are_no_part_of_the_reply(run_async, talker, provider):
+    other = {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "stub",
+        "choices": [{"index": 1, "delta": {"content": "Other"}}],
+    }
+    script = [delta("One"), raw(other), delta(" reply"), delta(finish="stop"), DONE]
+    provider.scripts = [lambda request: iter(script)]
+    assert ask(run_async, talker).text == "One reply"
 
 
 @pytest.mark.parametrize("pieces", [(), ("Some ",)])
@@ -104,14 +175,6 @@ def test_stall_ends_the_turn(run_async, talker, provider, pieces):
     assert answer.state == "failed"
     assert "nothing for" in answer.error
     assert messages() == [("user", "Hi")] + [("assistant", p) for p in pieces]
-
-
-def test_nonsense_is_a_failure_in_words(run_async, talker, provider):
-    provider.scripts = [lambda request: iter([b"data: {nonsense\n\n", DONE])]
-    answer = ask(run_async, talker)
-    assert answer.state == "failed"
-    assert answer.error
-    assert "Traceback" not in answer.error
 
 
 def test_unstorable_characters_become_replacements_for_readers_and_store_alike(

@@ -71,6 +71,50 @@ def test_parallel_calls_are_answered_and_kept_as_parts(run_async, worker, provid
     ]
 
 
+def test_calls_under_one_id_are_answered_each(run_async, worker, provider):
+    provider.scripts = [
+        calls(
+            ("c1", "weather", '{"city": "Oslo"}'),
+            ("c1", "weather", '{"city": "Rome"}'),
+            ("c1", "unheard", "{}"),
+        ),
+        calls(("c1", "weather", '{"city": "Bern"}')),
+        says("Clear."),
+    ]
+    answer = run_async(worker.generate("Weather?", memory=MEMORY))
+    assert (answer.state, answer.text) == ("completed", "Clear.")
+    kept = [(c["toolCallId"], c["args"].get("city"), c["state"]) for c in invocations()]
+    assert kept == [
+        ("c1", "Oslo", "result"),
+        ("c1-2", "Rome", "result"),
+        ("c1-3", None, "output-error"),
+        ("c1-4", "Bern", "result"),
+    ]
+    told = provider.requests[2]["messages"]
+    answered = [m["tool_call_id"] for m in told if m["role"] == "tool"]
+    assert answered == ["c1", "c1-2", "c1-3", "c1-4"]
+    # The next turn goes on counting, so that no call of the thread is confused.
+    provider.scripts = [calls(("c1", "weather", '{"city": "Kiel"}')), says("Clear.")]
+    again = run_async(worker.generate("And Kiel?", memory=MEMORY))
+    assert [call["toolCallId"] for call in again.tool_calls] == ["c1-5"]
+
+
+def test_client_tool_with_unreadable_arguments_is_told_to_the_model(
+    run_async, worker, provider
+):
+    tools = {"locate": {"id": "locate", "description": "Where the user is"}}
+    provider.scripts = [calls(("c1", "locate", '{"near')), says("Sorry.")]
+    answer = run_async(
+        worker.generate("Where am I?", memory=MEMORY, client_tools=tools)
+    )
+    assert (answer.finish_reason, answer.text) == ("stop", "Sorry.")
+    (call,) = invocations()
+    assert call["state"] == "output-error"
+    assert call["errorText"] == "The arguments are not a JSON object"
+    told = [m for m in provider.requests[1]["messages"] if m["role"] == "tool"]
+    assert told[0]["content"] == "Error: The arguments are not a JSON object"
+
+
 def test_max_steps_ends_the_turn(run_async, worker, provider):
     provider.scripts = [calls(("c1", "weather", '{"city": "Oslo"}'))]
     answer = run_async(worker.generate("Weather?", memory=MEMORY, max_steps=2))
