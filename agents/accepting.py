@@ -7,12 +7,12 @@ other, and a message that is sent again finds the run that it began.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
+from agents.attaching import Accepted, began_before, sent_before
 from agents.models import Run
 from agents.orders import Order, TurnOptions
 from agents.runs import mark_running
@@ -40,15 +40,6 @@ NO_RESOURCE = (
 ConcurrentRuns = Literal["queue", "refuse", "replace"]
 
 
-@dataclass(frozen=True)
-class Accepted:
-    """What became of an order. ``attached``: the run had been asked for before."""
-
-    run: Run
-    user_message: Message | None
-    attached: bool
-
-
 def concurrent_runs() -> ConcurrentRuns:
     """What a send does while the thread's run speaks: ``MEMORY["CONCURRENT_RUNS"]``."""
     return settings.MEMORY.get("CONCURRENT_RUNS", "queue")
@@ -59,18 +50,37 @@ def accept(agent_id: str, memory: Memory | None, order: Order, owner: str) -> Ac
 
     The run is ``running`` for ``owner`` when nothing else in the thread is, else
     ``queued``. Raises OwnershipError, InvalidInput, and Conflict when the thread is busy
-    and the setting refuses; then nothing is stored.
+    and the setting refuses, or when another order came with the same fingerprinted id;
+    then nothing is stored.
     """
+    if not order.fingerprint:
+        return _accepted(agent_id, memory, order, owner)
+    earlier = sent_before(order)
+    if earlier is not None:
+        return earlier
+    try:
+        return _accepted(agent_id, memory, order, owner)
+    except IntegrityError:
+        # The same request, elsewhere, was quicker by a moment.
+        earlier = sent_before(order)
+        if earlier is None:
+            raise
+        return earlier
+
+
+def _accepted(
+    agent_id: str, memory: Memory | None, order: Order, owner: str
+) -> Accepted:
     if memory is None or (order.thread_id is None and order.resource_id is None):
         return _unremembered(agent_id, order, owner)
     thread_id = order.thread_id or new_id()
-    config = memory.config.merged(order.options.memory)
+    config = memory.config.merged(order.options.memory, at="memory.options")
     if config.read_only or not order.options.remember:
         return _not_kept(agent_id, memory, thread_id, order, owner)
 
     def work() -> Accepted:
         thread = _locked_thread(memory, thread_id, order)
-        earlier = _earlier(thread, order)
+        earlier = began_before(thread, order)
         if earlier is not None:
             return earlier
         busy = Run.objects.filter(thread_id=thread.id, state__in=Run.ACTIVE)
@@ -114,29 +124,6 @@ def _locked_thread(memory: Memory, thread_id: str, order: Order) -> Thread:
     if order.resource_id is not None and thread.resource_id != order.resource_id:
         raise OwnershipError(WRONG_RESOURCE)
     return thread
-
-
-def _earlier(thread: Thread, order: Order) -> Accepted | None:
-    """The run that this order began when it was first sent, if it did."""
-    runs = Run.objects.filter(thread_id=thread.id)
-    if order.run_id is not None:
-        same = runs.filter(id=order.run_id).first()
-        if same is not None:
-            return Accepted(same, _asked(same), attached=True)
-    new = order.new_messages()
-    message_id = new[-1].get("id") if new and isinstance(new[-1], Mapping) else None
-    if order.trigger != Run.Trigger.SEND or not message_id:
-        return None
-    # Failed and stopped runs are not taken up again: the sender wants an answer.
-    alive = [*Run.ACTIVE, Run.State.COMPLETED]
-    same = runs.filter(
-        user_message_id=message_id, trigger=Run.Trigger.SEND, state__in=alive
-    ).first()
-    return Accepted(same, _asked(same), attached=True) if same else None
-
-
-def _asked(run: Run) -> Message | None:
-    return Message.objects.filter(id=run.user_message_id).first()
 
 
 def _save_new(memory: Memory, thread: Thread, order: Order) -> Message | None:
@@ -253,7 +240,12 @@ def _new_run(
     options = order.options
     if asked is not None:
         options = options.with_(asked_at=iso(asked.created_at))
-    taken = order.run_id and Run.objects.filter(id=order.run_id).exists()
+    kept = options.as_json()
+    taken = False
+    if order.fingerprint:
+        kept["fingerprint"] = order.fingerprint
+    elif order.run_id:
+        taken = Run.objects.filter(id=order.run_id).exists()
     return Run(
         id=order.run_id if order.run_id and not taken else new_id(),
         thread_id=thread.id if thread else None,
@@ -262,7 +254,7 @@ def _new_run(
         trigger=order.trigger,
         user_message_id=asked.id if asked else "",
         message_id=order.message_id or new_id(),
-        options=options.as_json(),
+        options=kept,
     )
 
 

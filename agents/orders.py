@@ -58,7 +58,9 @@ class Order:
     ``messages`` as callers write them: text, one message or a list. Without a thread and
     a resource the turn is not remembered. ``new_resource`` owns the thread if it must be
     made and no resource is named. ``replaces`` is the id of the reply that is given
-    again, ``message_id`` that of the reply that is made.
+    again, ``message_id`` that of the reply that is made. With a ``fingerprint`` the
+    ``run_id`` stands for this very request: sent again it finds its run, and another
+    request under the same id is refused.
     """
 
     messages: list[Any]
@@ -72,6 +74,7 @@ class Order:
     message_id: str | None = None
     trigger: str = Run.Trigger.SEND
     replaces: str = ""
+    fingerprint: str = ""
 
     def drafts(self) -> list[Message]:
         """The messages, checked, as unsaved rows; tool results are not among them."""
@@ -120,7 +123,10 @@ class Order:
         if isinstance(last, Mapping) and last.get("role") == "assistant":
             for part in last.get("parts") or ():
                 approval = isinstance(part, Mapping) and part.get("approval")
-                if approval and part.get("state") == "approval-responded":
+                if (
+                    isinstance(approval, Mapping)
+                    and part.get("state") == "approval-responded"
+                ):
                     yes = approval.get("approved") is True
                     decided[part.get("toolCallId", "")] = (
                         yes or approval.get("reason") or "declined"

@@ -27,7 +27,10 @@ def title_after(run: Run, agent: Agent) -> None:
     """Asks for a title after a reply, where one is wanted; harmless otherwise."""
     if not agent.has_memory or run.thread_id is None:
         return
-    thread = Thread.objects.filter(id=run.thread_id).first()
+    unnamed = Thread.objects.filter(
+        id=run.thread_id, title="", title_source=Thread.TitleSource.NONE
+    )
+    thread = unnamed.first()
     if thread is not None and title_wanted(thread) is not None:
         publish(generate_title, thread.id)
 

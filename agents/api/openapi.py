@@ -42,7 +42,7 @@ RUN = {
     "threadId": "t1",
     "resourceId": "alice",
     "agentId": "assistant",
-    "state": "done",
+    "state": "completed",
     "messageId": "m2",
     "finishReason": "stop",
     "createdAt": "2026-01-05T09:31:12.250Z",
@@ -56,6 +56,13 @@ ONE_AGENT = "/api/agents/{agent_id}"
 ONE_RUN = "/api/runs/{run_id}"
 THREAD = "/api/memory/threads/{thread_id}"
 MESSAGE = f"{THREAD}/messages/{{message_id}}"
+KEYED = {"agents_generate", "agents_stream", "chat", "chat_with_agent"}
+KEY = {
+    "in": "header",
+    "name": "Idempotency-Key",
+    "schema": {"type": "string"},
+    "description": "The request with this key is one run; a repetition follows it.",
+}
 DECISION = {"runId": "r1", "toolCallId": "c1"}
 
 # Address, method, operation, what it does, example of the body, example of the reply.
@@ -232,6 +239,8 @@ def _operation(
     }
     if sent is not None:
         operation["requestBody"] = {"required": True, "content": _content(sent)}
+    if name in KEYED:
+        operation["parameters"].append(KEY)
     if name in RESUMES:
         operation["responses"]["204"] = {"description": "Nothing is under way."}
     refusal = {

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agents.api import memory, runs, views
+from agents.api import memory, missing, runs, views
 
 AGENT = "api/agents/<str:agent_id>"
 THREAD = "api/memory/threads/<str:thread_id>"
@@ -20,6 +20,10 @@ urlpatterns = [
     path(f"{AGENT}/decline-tool-call", views.decide(False), name="agent-decline"),
     path(f"{AGENT}/threads/abort", views.abort_thread, name="agent-abort"),
     path(f"{AGENT}/suspended-runs", views.suspended_runs, name="agent-suspended"),
+    *(
+        path(f"{AGENT}/{what}", missing.not_offered, {"what": what})
+        for what in missing.INSTEAD
+    ),
     path("api/chat", views.chat, name="chat"),
     path("api/chat/<str:chat_id>/stream", views.resume_chat, name="chat-resume"),
     path("chat/<str:agent_id>", views.chat, name="agent-chat"),

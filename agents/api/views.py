@@ -6,9 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 from agents import turn
 from agents.agent import Agent
+from agents.api.idempotency import with_key
 from agents.api.replies import agent_json, generation_json
 from agents.api.requests import chat_order, turn_order
 from agents.api.routing import route
@@ -47,21 +49,21 @@ async def agent(request: HttpRequest, caller: Caller, agent_id: str) -> HttpResp
 async def generate(request: HttpRequest, caller: Caller, agent_id: str) -> HttpResponse:
     """Answers in one reply, when the model is done."""
     answering = get_agent_by_id(agent_id)
-    order = turn_order(request, json_object(request), caller)
+    order = with_key(request, turn_order(request, json_object(request), caller), caller)
     started = await turn.start_run(answering, order, reach=caller.reach)
     events = [event async for event in turn.read_events(started.run.id)]
     body = await in_database_thread(generation_json, started, events)
     # A failed turn is told in the body: a client would send a 5xx three times more.
-    return JsonReply(body)
+    return _replayed(JsonReply(body), order, started)
 
 
 @route("POST")
 async def stream(request: HttpRequest, caller: Caller, agent_id: str) -> HttpResponse:
     """Answers as it comes."""
     answering = get_agent_by_id(agent_id)
-    order = turn_order(request, json_object(request), caller)
+    order = with_key(request, turn_order(request, json_object(request), caller), caller)
     started = await turn.start_run(answering, order, reach=caller.reach)
-    return client_js_stream(started.run)
+    return _replayed(client_js_stream(started.run), order, started)
 
 
 @route("POST")
@@ -87,7 +89,7 @@ def decide(approved: bool) -> Any:
         call_id = body.get("toolCallId")
         if call_id is None:
             call_id = await in_database_thread(_only_waiting_call, run)
-        if not isinstance(call_id, str) or run.thread_id is None:
+        if not await in_database_thread(_waits, run, call_id):
             raise invalid_body(Issue("toolCallId", "no such call waits"))
         decision = True if approved else str(body.get("reason") or "declined")
         order = Order(
@@ -102,6 +104,16 @@ def decide(approved: bool) -> Any:
         return client_js_stream(started.run)
 
     return decided
+
+
+def _waits(run: Run, call_id: Any) -> bool:
+    """Whether a call in the run's thread waits for a decision."""
+    if not isinstance(call_id, str) or run.thread_id is None:
+        return False
+    waiting = Message.objects.filter(
+        thread_id=run.thread_id, metadata__pendingToolApprovals__has_key=call_id
+    )
+    return waiting.exists()
 
 
 def _only_waiting_call(run: Run) -> str | None:
@@ -168,9 +180,18 @@ async def chat(
     """Answers ``useChat`` of the AI SDK."""
     answering = _chat_agent(agent_id)
     body = json_object(request)
-    order = chat_order(request, body, caller)
+    order = with_key(request, chat_order(request, body, caller), caller)
     started = await turn.start_run(answering, order, reach=caller.reach)
-    return ui_message_stream(started.run, request, body)
+    return _replayed(ui_message_stream(started.run, request, body), order, started)
+
+
+def _replayed(
+    reply: HttpResponseBase, order: Order, started: turn.StartedRun
+) -> HttpResponseBase:
+    """Says so when a request under an idempotency key had come before."""
+    if order.fingerprint and started.attached:
+        reply.headers["Idempotent-Replayed"] = "true"
+    return reply
 
 
 @route("GET")

@@ -1,6 +1,7 @@
 """The streams over real HTTP."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
@@ -155,3 +156,63 @@ def test_reader_in_the_middle_sees_what_the_first_reader_sees(server, provider):
         (e["type"], e["payload"]) for e in wire
     ]
     assert whole[: len(page["events"])] == page["events"]
+
+
+def chunks_of(reply):
+    *frames, done = data_frames(reply.text)
+    assert done == "[DONE]"
+    return [json.loads(frame) for frame in frames]
+
+
+def test_request_under_a_key_runs_once_on_every_route(server, provider):
+    chat_message = {"role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+    chat = {"id": "key-chat", "messages": [chat_message], "memory": {}}
+    routes = (
+        ("/api/agents/assistant/generate", {"messages": "Hi", "memory": MEMORY}),
+        (STREAM, {"messages": "Hi", "memory": {"thread": "t2", "resource": "res-a"}}),
+        # Without a thread each new request would make one.
+        (STREAM, {"messages": "Hi", "memory": {"resource": "res-b"}}),
+        # Without any memory.
+        (STREAM, {"messages": "Hi"}),
+        ("/api/chat", chat),
+    )
+    provider.scripts = [says("Once.")]
+    for number, (path, body) in enumerate(routes, start=1):
+        key = {"Idempotency-Key": f"key {number}"}
+        with ThreadPoolExecutor(2) as pool:
+            both = list(
+                pool.map(lambda _: server.post(path, body, headers=key), range(2))  # noqa: B023
+            )
+        third = server.post(path, body, headers=key)
+        assert [reply.status_code for reply in (*both, third)] == [200, 200, 200]
+        assert third.headers["Idempotent-Replayed"] == "true"
+        assert sum("Idempotent-Replayed" in reply.headers for reply in both) == 1
+        if path == STREAM:
+            assert chunks_of(third) == chunks_of(both[0]) == chunks_of(both[1])
+        else:
+            assert "Once." in third.text
+        other = server.post(path, body | {"maxSteps": 3}, headers=key)
+        assert other.status_code == 409
+        assert other.json()["error"] == (
+            "Idempotency-Key was used with another request body"
+        )
+        elsewhere = {"messages": "Hi", "memory": {"thread": "t9", "resource": "res-a"}}
+        if path == STREAM:
+            assert server.post(path, elsewhere, headers=key).status_code == 409
+        assert len(provider.requests) == number
+        assert Run.objects.count() == number
+    assert Message.objects.filter(role="user").count() == 4
+    assert Message.objects.filter(role="assistant").count() == 4
+    bad = server.post(
+        STREAM, {"messages": "Hi"}, headers={"Idempotency-Key": "x" * 256}
+    )
+    assert bad.status_code == 400
+    assert Run.objects.count() == len(routes)
+
+
+def test_addresses_that_are_not_offered_are_told_so_as_json(server):
+    for path in ("send-message", "threads/subscribe", "resume-stream"):
+        reply = server.post(f"/api/agents/assistant/{path}", {"messages": "Hi"})
+        assert reply.status_code == 404
+        assert reply.headers["content-type"] == "application/json"
+        assert reply.json()["error"].startswith("Not offered.")
