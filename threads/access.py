@@ -89,9 +89,9 @@ class ApiKeyManager(APIKeyManager):
 def check_pattern(pattern: str) -> None:
     """Raises InvalidInput unless ``pattern`` is a resource id or ``beginning/*``.
 
-    A lone ``*`` is refused: that a key reaches everything is said by another option.
+    Stars alone are refused: that a key reaches everything is said by another option.
     """
-    if pattern in ("", "*"):
+    if not pattern.strip("*"):
         raise InvalidInput.of("resources", f"{pattern!r} names no resource")
     if "\x00" in pattern or len(pattern) > 255:
         raise InvalidInput.of("resources", "not a resource id")

@@ -235,6 +235,7 @@ def test_a_session_writes_only_with_its_csrf_token(db, required):
     [
         ["--name", "x"],
         ["--name", "x", "--resource", "*"],
+        ["--name", "x", "--resource", "**"],
         ["--name", "x", "--resource", ""],
         ["--name", " ", "--resource", "r"],
         ["--name", "x", "--resource", "r", "--all-resources"],
