@@ -231,7 +231,7 @@ def _complete_calls(memory: Memory, thread: Thread, order: Order) -> None:
                 }
             )
     if changed:
-        memory.save_messages(changed, thread_id=thread.id)
+        memory.save_messages(changed, thread_id=thread.id, limited=False)
 
 
 def _new_run(

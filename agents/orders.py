@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from agents.models import Run
 from threads.errors import InvalidInput
+from threads.identifiers import MAX_ID_LENGTH
 from threads.messages import normalise
 from threads.models import Message
 
@@ -141,13 +142,41 @@ def as_messages(given: Any) -> list[Any]:
             raise InvalidInput.of("messages", "must not be empty")
         return [{"role": "user", "content": given}]
     if isinstance(given, Mapping):
-        return [given]
+        given = [given]
     if not isinstance(given, list):
         raise InvalidInput.of("messages", "must be text or a list of messages")
+    for index, message in enumerate(given):
+        if isinstance(message, Mapping):
+            _check_message(message, f"messages.{index}")
     return [
         {"role": "user", "content": item} if isinstance(item, str) else item
         for item in given
     ]
+
+
+def _check_message(message: Mapping[str, Any], at: str) -> None:
+    """Refuses what a turn reads of a message before it is stored, if it stores it."""
+    _check_id(message.get("id"), f"{at}.id")
+    parts = message.get("parts")
+    if parts is None:
+        return
+    if not isinstance(parts, list):
+        raise InvalidInput.of(f"{at}.parts", "must be a list")
+    for index, part in enumerate(parts):
+        if isinstance(part, Mapping):
+            _check_id(part.get("toolCallId"), f"{at}.parts.{index}.toolCallId")
+            if not isinstance(part.get("approval"), Mapping | None):
+                raise InvalidInput.of(
+                    f"{at}.parts.{index}.approval", "must be an object"
+                )
+
+
+def _check_id(value: Any, at: str) -> None:
+    """Refuses what is neither missing nor the text of an id."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput.of(at, "must be text")
+    if value is not None and len(value) > MAX_ID_LENGTH:
+        raise InvalidInput.of(at, f"must have at most {MAX_ID_LENGTH} characters")
 
 
 def _role(message: Any) -> str:

@@ -34,6 +34,7 @@ INSTRUCTIONS = (
 )
 
 _THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_PREFIX = re.compile(r"^(title|titel|titre)[*_]*\s*[:：]\s*", re.IGNORECASE)
 _QUOTES = "\"'“”„«»‘’`*#_"
 
 
@@ -142,7 +143,7 @@ def clean_title(text: str) -> str:
     text = _THOUGHTS.sub("", text).strip()
     text = next((line for line in text.splitlines() if line.strip(" " + _QUOTES)), "")
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
-    text = re.sub(r"^(title|titel|titre)\s*[:：]\s*", "", text, flags=re.IGNORECASE)
+    text = _PREFIX.sub("", text.lstrip(_QUOTES + " "))
     text = " ".join(text.split()).strip(_QUOTES + " ").rstrip(".。 ").rstrip(_QUOTES)
     if len(text) > LONGEST:
         # With room for the ellipsis, at a word if there is one in the second half.

@@ -49,6 +49,9 @@ def _page(query: Any, caller: Caller) -> dict[str, Any]:
         "model": "model",
         "messageId": "message_id",
     }
+    if query.get("state") and query["state"] not in Run.State.values:
+        known = ", ".join(Run.State.values)
+        raise invalid_query(Issue("state", f"must be one of {known}"))
     for given, field in names.items():
         if query.get(given):
             runs = runs.filter(**{field: storable(query[given])})

@@ -79,6 +79,12 @@ def refused(status: int, content: bytes) -> list[str]:
             {"messages": [{"role": "tool", "content": []}, 5]},
             "messages.1",
         ),
+        (
+            {"messages": [{"id": ["a"], "role": "user", "content": "x"}]},
+            "messages.0.id",
+        ),
+        ({"messages": {"id": 5, "role": "user", "content": "x"}}, "messages.0.id"),
+        ({"activeTools": [["a"]]}, "activeTools"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(ask, agent: Agent, wrong, field):
@@ -94,6 +100,17 @@ def test_a_wrong_value_is_refused_by_name(ask, agent: Agent, wrong, field):
         ({"messages": [{**HELLO, "role": "wizard"}]}, "messages.0.role"),
         ({"messages": [{**HELLO, "parts": "x"}]}, "messages.0.parts"),
         ({"messages": [{**HELLO, "parts": [5]}]}, "messages.0.parts.0"),
+        ({"messages": [{**HELLO, "id": ["a"]}]}, "messages.0.id"),
+        ({"messages": [{"role": "assistant", "parts": 5}]}, "messages.0.parts"),
+        (
+            {"messages": [{"role": "assistant", "parts": [{"toolCallId": ["a"]}]}]},
+            "messages.0.parts.0.toolCallId",
+        ),
+        (
+            {"messages": [{"role": "assistant", "parts": [{"approval": "yes"}]}]},
+            "messages.0.parts.0.approval",
+        ),
+        ({"messages": [{"id": "x" * 256, "role": "assistant"}]}, "messages.0.id"),
         ({"clientTools": {"clock": "x"}}, "clientTools.clock"),
         ({"trigger": "dance"}, "trigger"),
         ({"trigger": 5}, "trigger"),
@@ -165,3 +182,9 @@ def test_the_preview_is_spelt_as_the_wire_is(ask, agent: Agent):
         "segments",
         "leftOut",
     }
+
+
+def test_runs_in_a_state_that_does_not_exist_are_refused(ask, agent: Agent):
+    assert refused(*ask("GET", "/api/runs?state=foo")) == ["state"]
+    status, content = ask("GET", "/api/runs?state=failed")
+    assert (status, json.loads(content)["runs"]) == (200, [])

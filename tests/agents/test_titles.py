@@ -33,6 +33,9 @@ def title():
     [
         ('"Rome trip"', "Rome trip"),
         ("Title: **Rome trip**.\nBecause you asked", "Rome trip"),
+        ("**Title:** Rome trip", "Rome trip"),
+        ("# __Title__: *Rome trip*", "Rome trip"),
+        ("**Title: Rome trip**", "Rome trip"),
         ("<think>hm</think>\n\nRome", "Rome"),
         ("Ro\u202eme\u0007 trip", "Rome trip"),
         ("\n\n", ""),
