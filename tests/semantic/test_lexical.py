@@ -1,7 +1,10 @@
 """How texts become terms."""
 
+from itertools import product
+
 import pytest
 
+from recall.semantic import lexical
 from recall.semantic.languages import detect
 from recall.semantic.lexical import (
     document_terms,
@@ -134,3 +137,14 @@ def test_a_message_of_nothing_but_function_words_is_found_by_them(memory, say, t
     say("t1", {"m1": text, "m2": "zebra"})
     result = memory.search(text, resource_id="res-a")
     assert [hit.message_id for hit in result.hits][:1] == ["m1"]
+
+
+def test_quick_looks_agree_with_the_patterns_they_stand_for():
+    for letters in product("aA1_-+#", repeat=5):
+        text = "".join(letters)
+        assert bool(lexical._HAS_COMPOUND.search(text)) == bool(
+            lexical._COMPOUND.search(text)
+        ), text
+        assert bool(lexical._HAS_HUMP.search(text)) == bool(
+            lexical._HUMPED.search(text)
+        ), text
