@@ -23,13 +23,12 @@ from psycopg.errors import ProgramLimitExceeded
 from agents.chunks import Chunk, Event
 from agents.closing import broken_off
 from agents.models import Run, RunEvent
-from agents.registry import AgentNotFound, get_agent_by_id, is_known
-from agents.transcript import Transcript, message_content
+from agents.registry import is_known
+from agents.reply import save_reply
+from agents.transcript import Transcript
 from agents.wakes import RUN_EVENTS, RUN_QUEUED, RUN_STOP, notify
-from recall.memory import Memory
 from threads.errors import NotFound
 from threads.identifiers import now
-from threads.models import Message
 from threads.reach import Reach
 from threads.text import storable
 from threads.transactions import locked_threads, whole
@@ -223,7 +222,7 @@ def _end(
     ]
     try:
         with transaction.atomic():
-            _save_reply(run, ending, [*events, *added])
+            save_reply(run, ending, [*events, *added])
     except Exception:
         if strict:
             raise
@@ -259,78 +258,6 @@ def _final_fields(run: Run, ending: Ending, finished_at: datetime) -> dict[str, 
             "model": usage.model,
         }
     return fields
-
-
-def _save_reply(run: Run, ending: Ending, events: list[Event]) -> None:
-    """Stores the run's message, whatever it has come to; none when it said nothing."""
-    if run.thread_id is None or not run.options.get("remember", True):
-        return
-    transcript = Transcript.of(events)
-    if transcript.is_empty:
-        return
-    metadata: dict[str, Any] = {"run": {"id": run.id, "state": ending.state}}
-    if ending.usage.model:
-        metadata |= {"modelId": ending.usage.model, "provider": ending.usage.provider}
-    if run.replaces_message_id:
-        metadata["regenerates"] = run.replaces_message_id
-    memory = _memory_of(run)
-    reply = {
-        "id": run.message_id,
-        "role": "assistant",
-        "created_at": _reply_time(run),
-        "content": message_content(_continued(run, transcript), metadata),
-    }
-    memory.save_messages([reply], thread_id=run.thread_id, limited=False)
-    if run.replaces_message_id:
-        _supersede(memory, run)
-
-
-def _memory_of(run: Run) -> Memory:
-    """The memory of the run's agent, which decides what is embedded."""
-    try:
-        memory = get_agent_by_id(run.agent_id).get_memory()
-    except AgentNotFound:
-        memory = None
-    config = memory.config if memory is not None else None
-    return Memory(config, author="model")
-
-
-def _continued(run: Run, transcript: Transcript) -> Transcript:
-    """A turn that goes on in a reply adds to what the reply said before."""
-    if run.trigger == Run.Trigger.CONTINUE:
-        begun = Message.objects.filter(id=run.message_id).first()
-        if begun is not None:
-            earlier = begun.content.get("parts") or []
-            transcript.parts[:0] = [*earlier, {"type": "step-start"}]
-    return transcript
-
-
-def _supersede(memory: Memory, run: Run) -> None:
-    """Links the earlier reply to the one that was given again, which counts from now."""
-    earlier = Message.objects.filter(
-        id=run.replaces_message_id, thread_id=run.thread_id
-    ).first()
-    if earlier is None:
-        return
-    metadata = dict(earlier.content.get("metadata") or {})
-    later = [*metadata.get("regeneratedBy", ()), run.message_id]
-    metadata["regeneratedBy"] = list(dict.fromkeys(later))
-    content = earlier.content | {"metadata": metadata}
-    memory.save_messages(
-        [{"id": earlier.id, "role": earlier.role, "content": content}],
-        thread_id=run.thread_id,
-        limited=False,
-    )
-
-
-def _reply_time(run: Run) -> datetime:
-    """When the reply began: before messages sent while it was being given.
-
-    Never before the message that it answers, whose time a client may have chosen.
-    """
-    asked = run.options.get("asked_at")
-    started = run.started_at or now()
-    return max(started, datetime.fromisoformat(asked)) if asked else started
 
 
 def interrupt_dead(*, dead_after: float = DEAD_AFTER) -> list[Run]:

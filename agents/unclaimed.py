@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
+from django.db import InterfaceError, OperationalError
 from django.db.models import DateTimeField, F, OuterRef, Subquery
 from django.db.models.functions import Coalesce, Greatest
 
@@ -12,6 +14,8 @@ from agents.chunks import Chunk
 from agents.models import Run
 from agents.registry import is_known
 from threads.identifiers import now
+
+logger = logging.getLogger(__name__)
 
 # Seconds for which a run that could begin waits for a process that knows its agent.
 PATIENCE = 60.0
@@ -57,4 +61,10 @@ def _fail(run: Run) -> bool:
     ending = runs.Ending(
         Run.State.FAILED, "error", message, [Chunk("error", {"error": error})]
     )
-    return runs.end(run, ending, [], from_state=Run.State.QUEUED) is not None
+    try:
+        return runs.end(run, ending, [], from_state=Run.State.QUEUED) is not None
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("Queued run %s cannot be ended", run.id)
+        return False
