@@ -9,6 +9,7 @@ from django import forms
 from rest_framework.request import Request
 
 from threads.api.errors import invalid_query
+from threads.api.query import may_give
 from threads.errors import Issue
 from threads.models import Thread
 
@@ -60,6 +61,8 @@ class ThreadFilterSet(filters.FilterSet):
 
 def thread_narrowing(request: Request) -> dict[str, Any]:
     """The part of a thread filter that is given in the filter set's parameters."""
+    if not may_give(request._request, *ThreadFilterSet.base_filters):
+        return {}
     given = request._request.GET
     if not any(name in given for name in ThreadFilterSet.base_filters):
         return {}

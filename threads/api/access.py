@@ -28,6 +28,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 
 from threads.access import ApiKey, ApiKeyUse, Caller, operator, session_caller
 from threads.api.errors import Forbidden, RateLimited, Unauthorized
+from threads.api.query import may_give
 
 _KEY = re.compile(r"[A-Za-z0-9]{8}\.[A-Za-z0-9]{16,}\Z")
 _READ_ONLY = "Access denied: this key may only read"
@@ -69,10 +70,7 @@ def shown_key(request: HttpRequest) -> str | None:
     scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.lower() in ("bearer", "api-key") and value.strip():
         return value.strip()
-    query = request.META.get("QUERY_STRING", "")
-    if "apiKey" not in query and "%" not in query:
-        return None  # spares most requests the parsing
-    return request.GET.get("apiKey") or None
+    return may_give(request, "apiKey") and request.GET.get("apiKey") or None
 
 
 def _find_caller(request: HttpRequest) -> Caller:
