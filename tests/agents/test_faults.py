@@ -17,7 +17,6 @@ from django.test import override_settings
 from agents import runs, tasks
 from agents.models import Run, RunEvent
 from agents.unclaimed import PATIENCE, end_unclaimed
-from memoryproject.celery import app
 from recall.memory import Memory
 from tests.agents.provider import delta, says
 from threads.identifiers import now
@@ -412,7 +411,11 @@ def test_worker_killed_in_the_middle_of_a_title(server, provider, monkeypatch):
     assert Thread.objects.get(id="title-1").title_source == "none"
     asked = len(provider.requests)
     # The next worker does what the sweep hands over.
-    monkeypatch.setattr(app.conf, "task_always_eager", True)
+    monkeypatch.setattr(
+        tasks.generate_title,
+        "apply_async",
+        lambda args, retry: tasks.generate_title.apply(args),
+    )
     Run.objects.update(finished_at=now() - timedelta(seconds=30))
     with override_settings(OPENAI_BASE_URL=provider.url, MEMORY_MODEL="openai:stub"):
         assert tasks.sweep_titles() == 1
