@@ -53,17 +53,19 @@ class Viewer:
 def viewer_of(request: HttpRequest) -> Viewer:
     """The viewer of a request. Raises Unauthorized, Forbidden or InvalidInput.
 
-    The local operator speaks as ``MEMORY["STUDIO_RESOURCE"]`` (``local``), a signed-in
-    user as the resource of their name; whoever reaches all may choose another by cookie.
+    The local operator speaks as ``MEMORY["STUDIO_RESOURCE"]`` (``local``), and goes on so
+    when signed in as staff, for instance to the administration. Any other signed-in user
+    speaks as the resource of their name; whoever reaches all may choose another by cookie.
     """
     if "\x00" in unquote(request.get_full_path()):
         raise InvalidInput("The address holds a character that nothing is named with.")
     caller = caller_of(request)
-    own = (
-        settings.MEMORY.get("STUDIO_RESOURCE", "local")
-        if caller.kind == "operator"
-        else caller.name
+    is_operator = caller.kind == "operator" or (
+        settings.ACCESS == "loopback" and caller.reach.everything
     )
+    own = settings.MEMORY.get("STUDIO_RESOURCE", "local")
+    if not is_operator:
+        own = caller.name
     chosen = unquote(request.COOKIES.get(RESOURCE_COOKIE, ""))
     may_switch = caller.reach.everything
     if not (chosen and may_switch and len(chosen) <= 255 and "\x00" not in chosen):

@@ -207,3 +207,8 @@ def test_an_empty_list_tells_the_operator_of_other_resources(db, client) -> None
     assert "Others have some" not in client.get("/").content.decode()
     Memory().create_thread(resource_id="alice", thread_id="of-alice")
     assert "Others have some" in client.get("/").content.decode()
+
+
+def test_staff_signed_in_on_this_machine_go_on_as_the_operator(threads) -> None:
+    page = signed_in("carol", is_staff=True, is_superuser=True).get("/")
+    assert "Thread of local" in page.content.decode()
