@@ -36,7 +36,10 @@ export class ReplyStream {
     this.source.close();
     const pause = PAUSES[Math.min(this.failures, PAUSES.length - 1)];
     this.failures += 1;
-    if (this.failures > 2) this.say("The connection was lost. Trying again…");
+    if (this.failures > 1) {
+      this.article.classList.add("lost");
+      this.say("The connection was lost. Trying again…");
+    }
     this.timer = setTimeout(() => this.connect(), pause * (0.8 + Math.random() * 0.4));
   }
 
@@ -46,7 +49,10 @@ export class ReplyStream {
 
   receive(frame) {
     if (this.done) return;
-    if (this.failures) this.say("Thinking…");
+    if (this.failures) {
+      this.article.classList.remove("lost");
+      this.say("Thinking…");
+    }
     this.failures = 0;
     if (frame.type === "end") {
       this.close();
