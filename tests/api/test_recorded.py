@@ -38,7 +38,7 @@ STATUS = {
 # Shapes that differ because an update merges.
 MERGED = {"create same id again (upsert?)"}
 # Members that we add, or that are there in some replies only.
-OPTIONAL = {"score", "why", "usage", "type"}
+OPTIONAL = {"score", "why", "words", "legs", "meaningAvailable", "usage", "type"}
 
 
 def shape(value: Any) -> Any:
