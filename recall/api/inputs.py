@@ -195,7 +195,3 @@ class ResourceWorkingMemoryQuery(AgentQuery):
 
 class ResourceListQuery(PageQuery):
     """Resources within reach, newest first."""
-
-
-class NoQuery(QuerySerializer):
-    """For routes that take no parameters."""
