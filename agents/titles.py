@@ -67,7 +67,8 @@ def title_wanted(thread: Thread) -> tuple[Agent, GenerateTitle, Run] | None:
 def transcript(thread_id: str) -> list[tuple[str, str]]:
     """The beginning of a conversation as ``(role, text)``, tools and files named.
 
-    What the ``offline`` model said is left out: it speaks of itself and quotes.
+    What the ``offline`` model said is left out: it speaks of itself and quotes. So is a
+    reply that was given again.
     """
     messages = Message.objects.filter(
         thread_id=thread_id, role__in=["user", "assistant"]
@@ -75,7 +76,9 @@ def transcript(thread_id: str) -> list[tuple[str, str]]:
     return [
         (message.role, _told(message)[:CHARACTERS])
         for message in messages
-        if (message.content.get("metadata") or {}).get("provider") != OFFLINE
+        if (metadata := message.content.get("metadata") or {}).get("provider")
+        != OFFLINE
+        and not metadata.get("regeneratedBy")
     ]
 
 

@@ -17,6 +17,9 @@ from threads.models import Message, Thread
 
 PAGE = 40
 
+# The data of a working memory in which nothing is noted, as the model is shown it.
+NOTHING_NOTED = "<working_memory_data>\nNothing yet.\n</working_memory_data>"
+
 # What is said of a reply whose run did not complete.
 OUTCOMES = {
     Run.State.STOPPED: "Stopped.",
@@ -118,8 +121,15 @@ def _entries(messages: list[Message]) -> list[Entry]:
         if run.user_message_id:
             by_question[run.user_message_id] = run
     present = _present({*by_reply, *(run.message_id for run in by_question.values())})
+    # A question that was asked again has the outcome of its last run alone.
+    past = {
+        reply_id
+        for reply_id, run in by_reply.items()
+        if by_question.get(run.user_message_id, run).id != run.id
+    }
     return [
-        _entry(m, by_reply.get(m.id), by_question.get(m.id), present) for m in messages
+        _entry(m, by_reply.get(m.id), by_question.get(m.id), present, past)
+        for m in messages
     ]
 
 
@@ -129,9 +139,15 @@ def _present(message_ids: set[str]) -> set[str]:
 
 
 def _entry(
-    message: Message, reply_of: Run | None, asked: Run | None, present: set[str]
+    message: Message,
+    reply_of: Run | None,
+    asked: Run | None,
+    present: set[str],
+    past: set[str],
 ) -> Entry:
     is_user = message.role == Message.Role.USER
+    superseded = bool((message.metadata or {}).get("regeneratedBy"))
+    over = superseded or message.id in past
     # A run that failed before its first word has no message to stand under.
     silent = asked if asked is not None and asked.message_id not in present else None
     return Entry(
@@ -141,9 +157,9 @@ def _entry(
         created_at=message.created_at,
         parts=parts_of(message.content, plain=is_user),
         memory=memory_line(asked) if is_user and asked is not None else None,
-        outcome=_outcome(reply_of) or _outcome(silent),
+        outcome=(None if over else _outcome(reply_of)) or _outcome(silent),
         note=_note(reply_of),
-        superseded=bool((message.metadata or {}).get("regeneratedBy")),
+        superseded=superseded,
     )
 
 
@@ -172,10 +188,15 @@ def memory_line(run: Run) -> MemoryLine | None:
     if not segments:
         return None
     kinds = Counter(segment.get("kind") for segment in segments)
+    noted = any(
+        segment.get("kind") == "working_memory"
+        and NOTHING_NOTED not in str(segment.get("text", ""))
+        for segment in segments
+    )
     words = [f"{kinds['recalled']} recalled"]
     recent = kinds["history"]
     words.append(f"{recent} recent message{'' if recent == 1 else 's'}")
-    if kinds["working_memory"]:
+    if noted:
         words.append("working memory")
     return MemoryLine(run.id, " · ".join(words))
 

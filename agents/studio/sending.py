@@ -76,13 +76,12 @@ async def send(request: HttpRequest, viewer: Viewer) -> HttpResponse:
 @require_POST
 @async_action
 async def retry(request: HttpRequest, viewer: Viewer) -> HttpResponse:
-    """Asks for a reply to a stored message whose run did not complete."""
+    """Asks for a reply to a stored message whose run did not complete.
+
+    What the run had said stays in the conversation, and the new reply takes its place.
+    """
     message = await in_database_thread(_message, viewer, given(request, "message"))
-    order = Order(
-        messages=[{"id": message.id, "role": "user", "content": message.content}],
-        thread_id=message.thread_id,
-        resource_id=message.resource_id,
-    )
+    order = await in_database_thread(_asked_again, message)
     return await _begin(viewer, get_agent_by_id(AGENT), order)
 
 
@@ -136,6 +135,38 @@ def _message(viewer: Viewer, message_id: str, role: str = Message.Role.USER) -> 
     if message is None:
         raise MessageNotFound(message_id)
     return message
+
+
+def _asked_again(message: Message) -> Order:
+    runs = Run.objects.filter(
+        thread_id=message.thread_id, user_message_id=message.id
+    ).order_by("-created_at", "-id")
+    last = runs.first()
+    if last is not None and last.state in (*Run.ACTIVE, Run.State.COMPLETED):
+        # Another page was quicker: its run is followed.
+        run_id, cut = last.id, None
+    else:
+        run_id = None
+        replies = Message.objects.filter(
+            thread_id=message.thread_id,
+            role=Message.Role.ASSISTANT,
+            id__in=[run.message_id for run in runs],
+        )
+        cut = replies.order_by("-created_at", "-position").first()
+    if cut is not None:
+        return Order(
+            messages=[],
+            thread_id=message.thread_id,
+            resource_id=message.resource_id,
+            trigger=Run.Trigger.REGENERATE,
+            replaces=cut.id,
+        )
+    return Order(
+        messages=[{"id": message.id, "role": "user", "content": message.content}],
+        thread_id=message.thread_id,
+        resource_id=message.resource_id,
+        run_id=run_id,
+    )
 
 
 def _sent(viewer: Viewer, run: Run, message: Message | None) -> dict[str, Any]:

@@ -173,3 +173,27 @@ def test_a_tool_call_is_a_card_while_it_happens_and_afterwards(
     expect(replies(page)).to_have_count(1)
     card.locator("summary").click()
     expect(card).to_contain_text("<b>tea</b>")
+
+
+def test_a_reply_that_was_cut_is_kept_and_not_shown_to_the_model_at_the_retry(
+    instance, conductor, open_page
+) -> None:
+    page = open_page(f"{instance.address}/")
+    conductor.take_over()
+    send(page, "tell me of lighthouses")
+    conductor.say("Half of it ")
+    expect(page.locator(LIVE)).to_have_text("Half of it")
+    page.locator("#stop").click()
+    note = page.locator(".outcome.stopped")
+    expect(note).to_be_visible()
+    conductor.finish()
+    note.get_by_role("button", name="Retry").click()
+    expect(replies(page).last.locator(".body")).to_have_text("Fine.")
+    page.reload()
+    expect(page.locator("#messages .body")).to_have_text(
+        ["tell me of lighthouses", "Half of it", "Fine."]
+    )
+    expect(page.locator(".outcome")).to_have_count(0)
+    page.locator(".memory-line").click()
+    shown = page.locator("#panel .segment.message summary, #panel .segment.history")
+    expect(shown).to_have_text(["tell me of lighthouses"])
