@@ -113,8 +113,8 @@ class ThreadAdmin(ConversationAdmin):
         ArchivedFilter,
         ("updated_at", admin.DateFieldListFilter),
     ]
-    search_fields = ["id__startswith", "resource__id__startswith"]
-    search_help_text = "Beginning of a thread's or resource's id"
+    search_fields = ["id__startswith", "resource__id__startswith", "title__istartswith"]
+    search_help_text = "Beginning of a title, or of a thread's or resource's id"
     ordering = ["-updated_at", "-id"]
     raw_id_fields = ["resource", "source_thread"]
     actions = ["archive", "take_back"]
