@@ -104,9 +104,7 @@ EMBEDDED_BROKER = not CELERY_BROKER_URL
 try:
     SECRET_KEY = env.str("SECRET_KEY", "") or secret(VAR_DIR, "secret_key")
     DATABASES = {
-        "default": dj_database_url.parse(
-            DATABASE_URL, engine="memoryproject.database"
-        )
+        "default": dj_database_url.parse(DATABASE_URL, engine="memoryproject.database")
         if DATABASE_URL
         else EmbeddedPostgres(VAR_DIR).connection()
         | {"ENGINE": "memoryproject.database"}
