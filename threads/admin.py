@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import ModelAdmin as PlainModelAdmin
-from django.db.models import CharField, Field, QuerySet
+from django.db.models import CharField, Field, Model, QuerySet
 from django.db.models.functions import Left
 from django.forms import ModelForm
 from django.http import HttpRequest
@@ -44,11 +44,35 @@ class ConversationAdmin(InspectionAdmin):
         """Deletes the rows of these ids."""
         raise NotImplementedError
 
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list, dict, set, list]:
+        """The rows, and how many of what belongs to them: the database removes it."""
+        rows, counts, *rest = super().get_deleted_objects(objs, request)
+        return rows, counts | belongings_of(self.model, objs), *rest
+
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         self.delete_ids([obj.pk])
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet) -> None:
         self.delete_ids(list(queryset.values_list("pk", flat=True)))
+
+
+def belongings_of(model: type[Model], rows: Any) -> dict[str, int]:
+    """By their plural names, how many rows of other models these rows own."""
+    ids = [row.pk for row in rows]
+    found = {}
+    for relation in model._meta.related_objects:
+        owned = relation.related_model
+        # A clone outlives its source; what is derived of messages goes unnamed.
+        if owned is model or model is Message:
+            continue
+        count = owned._base_manager.filter(
+            **{f"{relation.field.name}__in": ids}
+        ).count()
+        if count:
+            found[str(owned._meta.verbose_name_plural)] = count
+    return found
 
 
 @admin.register(Resource)

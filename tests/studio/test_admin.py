@@ -134,6 +134,14 @@ def test_deleting_threads_takes_everything_with_them(operator, conversation) -> 
     assert Resource.objects.count() == 1
 
 
+def test_a_deletion_names_what_goes_with_it(operator, conversation) -> None:
+    page = operator.get(address(Thread, "delete", "t1")).content.decode()
+    said = " ".join(page.split())
+    for what in ("messages: 30", "runs: 1"):
+        assert what in said.lower(), what
+    assert Message.objects.filter(thread_id="t1").count() == 30
+
+
 def test_deleting_a_message_keeps_the_count_of_its_thread_true(
     operator, conversation
 ) -> None:
