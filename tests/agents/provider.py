@@ -113,6 +113,8 @@ class Provider:
         self.requests: list[dict[str, Any]] = []
         # (status, headers, body) for the next requests, before any script.
         self.refusals: list[tuple[int, dict[str, str], dict[str, Any]]] = []
+        # Titles are asked for whole, at a time of the worker's choosing.
+        self.refuses_turns_only = False
         self.hold = threading.Event()
         self.release = threading.Event()
 
@@ -147,7 +149,8 @@ class Provider:
         request = json.loads(handler.rfile.read(length))
         with self._lock:
             self.requests.append(request)
-            refusal = self.refusals.pop(0) if self.refusals else None
+            refused = request.get("stream") or not self.refuses_turns_only
+            refusal = self.refusals.pop(0) if self.refusals and refused else None
             script = self.scripts[0]
             if refusal is None and len(self.scripts) > 1:
                 self.scripts.pop(0)

@@ -34,6 +34,7 @@ class Conductor:
     def __init__(self) -> None:
         self.provider = Provider()
         self.provider.scripts = [self._script]
+        self.provider.refuses_turns_only = True
         self._pieces: queue.Queue[str | None] | None = None
         self._before: list[Script] = []
 
