@@ -17,6 +17,7 @@ from memoryproject.embedded.places import (
     EmbeddedServiceError,
     make_folder,
     make_socket_folder,
+    remove_socket_folder,
     socket_folder,
 )
 from memoryproject.embedded.processes import end, spawn
@@ -90,6 +91,7 @@ class EmbeddedBroker:
             end(self.process, signal.SIGTERM)
             self.process = None
             self.socket.unlink(missing_ok=True)
+            remove_socket_folder(self.var_dir, "broker")
 
     def answers(self) -> bool:
         """Whether a server listens on the socket and has loaded its file."""

@@ -7,6 +7,7 @@ machine's temporary directory, named after a digest of ``VAR_DIR``.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -68,6 +69,13 @@ def make_socket_folder(var_dir: Path, service: str, uid: int, gid: int) -> Path:
     record = make_folder(var_dir / "run") / f"{service}.socket"
     record.write_text(f"{folder}\n")
     return folder
+
+
+def remove_socket_folder(var_dir: Path, service: str) -> None:
+    """Removes the folder of a service that has ended, and the record of it."""
+    with contextlib.suppress(OSError):
+        socket_folder(var_dir, service).rmdir()
+        (var_dir / "run" / f"{service}.socket").unlink(missing_ok=True)
 
 
 def make_folder(folder: Path, mode: int = 0o700) -> Path:

@@ -24,6 +24,7 @@ from memoryproject.embedded.places import (
     EmbeddedServiceError,
     make_folder,
     make_socket_folder,
+    remove_socket_folder,
     secret,
     socket_folder,
 )
@@ -136,6 +137,7 @@ class EmbeddedPostgres:
         if self.process is not None:
             end(self.process, signal.SIGINT, signal.SIGQUIT)
             self.process = None
+            remove_socket_folder(self.var_dir, "db")
 
     def account(self) -> Account:
         """Whom the server runs as: the owner of its data, once there are any."""
