@@ -19,7 +19,8 @@ def explain(error: OperationalError) -> str | None:
             "Start it with 'make run', and repeat this command beside it; "
             "or set DATABASE_URL to a PostgreSQL of yours."
         )
-    if "connection" not in str(error):
+    # A server that answered gives its errors a code.
+    if getattr(error.__cause__, "sqlstate", None) and "connection" not in str(error):
         return None
     return (
         f"the database {address()} cannot be reached "
