@@ -12,12 +12,13 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import OperationalError
+    from environs import EnvError
 
     from memoryproject.reachability import explain
 
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
+    except (ImproperlyConfigured, EnvError) as error:
         sys.exit(f"Error: {error}")
     except OperationalError as error:
         if (explanation := explain(error)) is None:

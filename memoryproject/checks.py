@@ -1,6 +1,7 @@
-"""Whether the database is one that the project can work with.
+"""Whether the project can work with the database, and with the model that is set.
 
-They run with ``manage.py migrate`` and with ``manage.py check --database default``.
+Those of the database run with ``manage.py migrate`` and with
+``manage.py check --database default``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import Error, Tags, register
 from django.db import DatabaseError, NotSupportedError, connections
 
@@ -114,3 +116,37 @@ def too_old(detail: str) -> Error:
 def version(text: str | None) -> tuple[int, ...]:
     """(0, 8, 5) of "0.8.5"."""
     return tuple(int(number) for number in re.findall(r"\d+", text or ""))
+
+
+@register()
+def check_model(app_configs: Any = None, **kwargs: Any) -> list[Error]:
+    """Whether MEMORY_MODEL has the form of a model's name, and a provider that exists."""
+    name = settings.MEMORY_MODEL
+    provider, _, model = name.partition(":")
+    if name in ("", "offline") or (model and known(provider)):
+        return []
+    return [
+        Error(
+            f'MEMORY_MODEL names no model: "{name}".',
+            hint="It is offline, local:smollm2, or a provider and its model, such as "
+            "openai:gpt-5-mini, anthropic:claude-haiku-4-5, google:gemini-2.5-flash.",
+            id="memoryproject.E005",
+        )
+    ]
+
+
+def known(provider: str) -> bool:
+    """Whether a provider of models has this name."""
+    if provider in ("local", "openai", "openai-chat", "anthropic", "google"):
+        return True
+    # It takes long to import, and hardly anybody needs it here.
+    from pydantic_ai.providers import infer_provider_class
+
+    try:
+        infer_provider_class(provider)
+    except ValueError:
+        return False
+    except ImportError:
+        # It exists; that its package is missing is said where it is used.
+        return True
+    return True

@@ -3,13 +3,13 @@
 import sys
 from pathlib import Path
 
-import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
 from memoryproject.embedded.broker import EmbeddedBroker
 from memoryproject.embedded.places import EmbeddedServiceError, secret
 from memoryproject.embedded.postgres import EmbeddedPostgres
+from memoryproject.environment import LOG_LEVELS, database, one_of
 from memoryproject.logs import logging_settings
 
 env = Env()
@@ -27,7 +27,7 @@ HTTPS = env.bool("HTTPS", False)
 
 # Who may use the HTTP API: "loopback" lets callers from this machine in without a key,
 # "required" asks everybody for one.
-ACCESS = env.str("ACCESS", "loopback")
+ACCESS = one_of("ACCESS", env.str("ACCESS", "loopback"), ("loopback", "required"))
 
 INSTALLED_APPS = [
     "memoryproject",
@@ -104,7 +104,7 @@ EMBEDDED_BROKER = not CELERY_BROKER_URL
 try:
     SECRET_KEY = env.str("SECRET_KEY", "") or secret(VAR_DIR, "secret_key")
     DATABASES = {
-        "default": dj_database_url.parse(DATABASE_URL, engine="memoryproject.database")
+        "default": database(DATABASE_URL)
         if DATABASE_URL
         else EmbeddedPostgres(VAR_DIR).connection()
         | {"ENGINE": "memoryproject.database"}
@@ -232,7 +232,11 @@ MEMORY = {
     # The agent that answers where none is named.
     "CHAT_AGENT": env.str("MEMORY_CHAT_AGENT", "assistant"),
     # What a send does while the thread's run speaks: "queue", "refuse" or "replace".
-    "CONCURRENT_RUNS": env.str("MEMORY_CONCURRENT_RUNS", "queue"),
+    "CONCURRENT_RUNS": one_of(
+        "MEMORY_CONCURRENT_RUNS",
+        env.str("MEMORY_CONCURRENT_RUNS", "queue"),
+        ("queue", "refuse", "replace"),
+    ),
     # Whether a client's leaving stops the run that it asked for.
     "STOP_ON_DISCONNECT": env.bool("MEMORY_STOP_ON_DISCONNECT", False),
     # Tokens that what a model is shown may have; None is unlimited.
@@ -315,6 +319,10 @@ CELERY_TASK_ANNOTATIONS = {task: {"ignore_result": True} for task in PERIODIC_TA
 CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = True
 
 # Logging: readable lines on a terminal, one JSON object a line elsewhere.
-LOG_LEVEL = env.str("LOG_LEVEL", "INFO").upper()
-LOG_FORMAT = env.str("LOG_FORMAT", "") or ("console" if sys.stderr.isatty() else "json")
+LOG_LEVEL = one_of("LOG_LEVEL", env.str("LOG_LEVEL", "INFO").upper(), LOG_LEVELS)
+LOG_FORMAT = one_of(
+    "LOG_FORMAT",
+    env.str("LOG_FORMAT", "") or ("console" if sys.stderr.isatty() else "json"),
+    ("console", "json"),
+)
 LOGGING = logging_settings(LOG_LEVEL, LOG_FORMAT)

@@ -4,7 +4,13 @@ import pytest
 from django.core.checks import Tags, run_checks
 from django.core.checks.registry import registry
 
-from memoryproject.checks import DatabaseFacts, check_database, problems, version
+from memoryproject.checks import (
+    DatabaseFacts,
+    check_database,
+    check_model,
+    problems,
+    version,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,3 +52,18 @@ def test_check_is_registered_for_databases():
 
 def test_check_asks_nothing_of_a_database_that_was_not_named():
     assert check_database(None) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["", "offline", "local:smollm2", "openai:gpt-5-mini", "mistral:small"]
+)
+def test_names_of_models_pass(settings, name):
+    settings.MEMORY_MODEL = name
+    assert check_model() == []
+
+
+@pytest.mark.parametrize("name", ["nonsense", "openai:", ":gpt", "nobody:gpt"])
+def test_name_that_no_model_can_have_is_an_error(settings, name):
+    settings.MEMORY_MODEL = name
+    assert [error.id for error in check_model()] == ["memoryproject.E005"]
+    assert check_model in registry.get_checks()
