@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,11 +25,14 @@ from django.core.management.base import SystemCheckError
 from django.db import Error as DatabaseFault
 from django.db import OperationalError, connections
 
+from memoryproject.broker_reachability import broker_problem
+from memoryproject.checks import check_model
 from memoryproject.embedded.broker import EmbeddedBroker
 from memoryproject.embedded.places import EmbeddedServiceError, make_folder
 from memoryproject.embedded.postgres import EmbeddedPostgres
 from memoryproject.embedded.processes import spawn
 from memoryproject.instance import ChildRecords, InstanceLock
+from memoryproject.last_lines import last_lines, log_size
 from memoryproject.reachability import explain, first_line
 from memoryproject.static_files import collect_static
 
@@ -36,7 +40,6 @@ from memoryproject.static_files import collect_static
 READY_TIMEOUT = 120.0
 STOP_PATIENCE = 15.0
 POLL_INTERVAL = 0.2
-LAST_LINES = 15
 
 
 class Failure(Exception):
@@ -49,24 +52,30 @@ class StopRequested(BaseException):
 
 @dataclass
 class Child:
-    """A process we started and watch."""
+    """A process we started and watch.
+
+    ``begin`` is the byte of its log where this instance's lines begin.
+    """
 
     name: str
     process: subprocess.Popen
     log: Path
-
-    def last_lines(self) -> str:
-        try:
-            lines = self.log.read_text(errors="replace").splitlines()
-        except OSError:
-            return ""
-        return "\n".join(f"  {line}" for line in lines[-LAST_LINES:])
+    begin: int
 
     def ending(self) -> str:
+        """What to tell about its end: which it was, how, and what its log says."""
         code = self.process.returncode
+        how = f"ended with exit code {code}"
         if code < 0:
-            return f"was killed by {signal.Signals(-code).name}"
-        return f"ended with exit code {code}"
+            how = f"was killed by {signal.Signals(-code).name}"
+        who = self.name if self.name == "PostgreSQL" else f"The {self.name}"
+        sentence = f"{who} {how}, so everything is stopped."
+        width = shutil.get_terminal_size().columns
+        lines = last_lines(self.log, self.begin, width - 2)
+        if not lines:
+            return f"{sentence} Log: {self.log}"
+        end = "\n".join(f"  {line}" for line in lines)
+        return f"{sentence} The end of {self.log}:\n{end}\n{sentence} Log: {self.log}"
 
 
 class Supervisor:
@@ -85,6 +94,8 @@ class Supervisor:
         self.broker = EmbeddedBroker(self.var_dir)
         # In the order of their start; they are stopped in the opposite one.
         self.children: list[Child] = []
+        # Bytes that earlier instances have written, by log.
+        self.earlier: dict[Path, int] = {}
 
     @property
     def address(self) -> str:
@@ -113,9 +124,11 @@ class Supervisor:
             self.stop()
 
     def start(self) -> None:
+        require_known_model()
         self.lock.acquire(self.address)
         require_free_port(settings.HOST, settings.PORT)
         make_folder(self.logs)
+        self.earlier = {log: log_size(log) for log in self.logs.glob("*.log")}
         if left := self.records.end_leftovers():
             self.say(f"Ended what a killed instance had left: {', '.join(left)}.")
         if settings.EMBEDDED_POSTGRES:
@@ -148,12 +161,22 @@ class Supervisor:
             f"  Admin:  {self.address}/admin/  (make yourself a superuser: "
             f"{superuser_command(self.var_dir)})\n"
             f"  Logs:   {self.logs}\n\n"
+            f"{self.broker_warning()}"
             "Ctrl-C stops everything."
+        )
+
+    def broker_warning(self) -> str:
+        """A paragraph of the banner while the broker is away, else nothing."""
+        if settings.EMBEDDED_BROKER or (problem := broker_problem()) is None:
+            return ""
+        return (
+            f"  The broker {problem}.\n"
+            "  Titles and embeddings wait until it can; check CELERY_BROKER_URL.\n\n"
         )
 
     def add(self, name: str, process: subprocess.Popen | None, log: Path) -> None:
         assert process is not None
-        self.children.append(Child(name, process, log))
+        self.children.append(Child(name, process, log, self.earlier.get(log, 0)))
         self.records.write({child.name: child.process.pid for child in self.children})
 
     def spawn(
@@ -218,10 +241,7 @@ class Supervisor:
     def require_all_alive(self) -> None:
         for child in self.children:
             if child.process.poll() is not None:
-                raise Failure(
-                    f"The {child.name} {child.ending()}, so everything is stopped. "
-                    f"The end of {child.log}:\n{child.last_lines()}"
-                )
+                raise Failure(child.ending())
 
     def stop(self) -> None:
         """Ends the processes that use the services, then the services."""
@@ -257,6 +277,11 @@ def kill_group(process: subprocess.Popen) -> None:
         return
     finally:
         process.wait()
+
+
+def require_known_model() -> None:
+    for error in check_model():
+        raise Failure(f"{error.msg} {error.hint}")
 
 
 def require_free_port(host: str, port: int) -> None:

@@ -109,8 +109,14 @@ def test_second_instance_runs_beside_the_first_and_ctrl_c_stops_it_cleanly(
     assert other.health()["status"] == "ok"
     assert running.health()["status"] == "ok"
 
+    folders = [
+        Path((other.var_dir / "run" / f"{service}.socket").read_text()[:-1])
+        for service in ("db", "broker")
+    ]
+    assert all(folder.is_dir() for folder in folders)
     started = other.descendants()
     assert other.signal(signal.SIGINT) == 0
+    assert not any(folder.exists() for folder in folders)
     assert other.output.endswith("Stopping …\n")
     assert gone(started)
     assert shut_down_cleanly(other)
@@ -118,17 +124,16 @@ def test_second_instance_runs_beside_the_first_and_ctrl_c_stops_it_cleanly(
 
 
 @pytest.mark.parametrize(
-    ("part", "name"), [("postgres", "PostgreSQL"), ("celery", "worker")]
+    ("part", "name"), [("postgres", "PostgreSQL"), ("celery", "The worker")]
 )
 def test_death_of_a_child_is_told_and_stops_the_rest(starting, tmp_path, part, name):
     instance = starting(tmp_path / "var")
     started = instance.descendants()
     instance.child(part).kill()
     assert instance.wait() == 1
-    assert f"The {name} was killed by SIGKILL, so everything is stopped." in (
-        instance.output
-    )
-    assert f"The end of {instance.var_dir / 'log'}" in instance.output
+    sentence = f"{name} was killed by SIGKILL, so everything is stopped."
+    last = instance.output.rstrip().splitlines()[-1]
+    assert f"{sentence} Log: {instance.var_dir / 'log'}/" in last
     assert gone(started)
 
 
@@ -185,6 +190,41 @@ def test_unreachable_database_is_one_clear_line(tmp_path):
     assert "cannot be reached" in done.stderr
     assert "secret" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_unknown_host_of_the_database_is_one_clear_line(tmp_path):
+    done = manage(
+        tmp_path / "var",
+        "migrate",
+        DATABASE_URL="postgresql://alice:secret@nohost.invalid/memory",
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "Error: the database host=nohost.invalid dbname=memory user=alice "
+        "cannot be reached ("
+    )
+    assert "Check DATABASE_URL" in done.stderr
+    assert "secret" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PORT", "abc", '"PORT" invalid: Not a valid integer.'),
+        ("DATABASE_URL", "garbage", "DATABASE_URL must be postgresql://user:"),
+        ("LOG_LEVEL", "loud", "LOG_LEVEL must be one of DEBUG, INFO, WARNING"),
+        ("MEMORY_CONCURRENT_RUNS", "foo", "must be one of queue, refuse, replace"),
+        ("MEMORY_MODEL", "nonsense", 'MEMORY_MODEL names no model: "nonsense".'),
+    ],
+)
+def test_wrong_setting_is_one_clear_line(tmp_path, name, value, said):
+    given = {"PORT": str(free_port())} | {name: value}
+    done = manage(tmp_path / "var", "studio", **given)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "var" / "run").exists()
 
 
 def test_command_without_a_running_database_says_how_to_start_it(tmp_path):

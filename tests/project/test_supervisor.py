@@ -1,10 +1,14 @@
 """Small decisions of the supervisor."""
 
+import signal
+import subprocess
+import sys
+
 import pytest
 from django.conf import settings
 
 from memoryproject.embedded import processes
-from memoryproject.supervisor import Failure, require_free_port, served_host
+from memoryproject.supervisor import Child, Failure, require_free_port, served_host
 
 
 @pytest.mark.parametrize(
@@ -58,3 +62,24 @@ def test_every_queue_that_tasks_are_sent_to_is_served():
 def test_periodic_runs_expire_before_the_next_is_due():
     for entry in settings.CELERY_BEAT_SCHEDULE.values():
         assert entry["options"]["expires"] <= entry["schedule"]
+
+
+def test_end_of_a_child_is_told_before_and_after_its_last_lines(tmp_path):
+    log = tmp_path / "postgres.log"
+    log.write_text("earlier\nmine\n")
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    sentence = "PostgreSQL was killed by SIGKILL, so everything is stopped."
+    assert Child("PostgreSQL", process, log, len("earlier\n")).ending() == (
+        f"{sentence} The end of {log}:\n  mine\n{sentence} Log: {log}"
+    )
+
+
+def test_child_that_logged_nothing_is_told_in_one_line(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    process.wait()
+    log = tmp_path / "worker.log"
+    assert Child("worker", process, log, 0).ending() == (
+        f"The worker ended with exit code 3, so everything is stopped. Log: {log}"
+    )
